@@ -21,6 +21,7 @@ mod report;
 mod serve;
 mod shell;
 mod signals;
+mod system;
 mod token;
 mod watch;
 mod words;

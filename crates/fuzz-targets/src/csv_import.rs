@@ -118,8 +118,9 @@ fn assert_plain(connection: &Connection, dialect: Dialect, csv: &[u8]) {
 fn records(csv: &[u8], dialect: Dialect) -> Vec<Vec<u8>> {
     let quotes = |line: &[u8]| line.iter().filter(|byte| **byte == dialect.quote).count();
     let (mut records, mut pending) = (Vec::new(), Vec::new());
-    for line in csv.split_inclusive(|byte| *byte == b'\n') {
-        if pending.is_empty() && (line == b"\\.\n" || line == b"\\.") {
+    let end = line_end(csv, dialect);
+    for line in csv.split_inclusive(|byte| *byte == end) {
+        if pending.is_empty() && line.trim_ascii_end() == b"\\." {
             break;
         }
         pending.extend_from_slice(line);
@@ -129,6 +130,20 @@ fn records(csv: &[u8], dialect: Dialect) -> Vec<Vec<u8>> {
         }
     }
     records
+}
+
+/// What lines end with: a carriage return, where the first is one on its own.
+fn line_end(csv: &[u8], dialect: Dialect) -> u8 {
+    let mut open = false;
+    for (at, byte) in csv.iter().enumerate() {
+        open ^= *byte == dialect.quote;
+        match byte {
+            b'\n' if !open => return b'\n',
+            b'\r' if !open && csv.get(at + 1) != Some(&b'\n') => return b'\r',
+            _ => {}
+        }
+    }
+    b'\n'
 }
 
 fn fields(record: &[u8], dialect: Dialect) -> Vec<Option<String>> {

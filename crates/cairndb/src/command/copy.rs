@@ -5,6 +5,7 @@ use cairn_parser::{Id, Statement, TokenKind};
 use super::clause::Clause;
 use crate::catalog::ObjectName;
 use crate::copy::{Format, Header};
+use crate::types::Encoding;
 use crate::{Error, Result, SqlState};
 
 /// COPY.
@@ -15,6 +16,8 @@ pub(crate) struct Copy {
     /// In binary, of which there is one form only; otherwise as `format` says.
     pub(crate) is_binary: bool,
     pub(crate) format: Format,
+    /// Of text and CSV.
+    pub(crate) encoding: Encoding,
     pub(crate) force_quote: Forced,
     pub(crate) force_not_null: Vec<String>,
     pub(crate) force_null: Vec<String>,
@@ -72,7 +75,7 @@ struct Options {
     force_quote: Option<Forced>,
     force_not_null: Option<Vec<String>>,
     force_null: Option<Vec<String>>,
-    encoding: Option<()>,
+    encoding: Option<Encoding>,
     freezes: Option<bool>,
 }
 
@@ -252,12 +255,10 @@ impl Options {
             "force_not_null" => once(&mut self.force_not_null, given.names(name)?),
             "force_null" => once(&mut self.force_null, given.names(name)?),
             "encoding" => {
-                let encoding = given.text(name)?;
-                let plain: String = encoding.chars().filter(char::is_ascii_alphanumeric).collect();
-                match plain.to_ascii_lowercase().as_str() {
-                    "utf8" | "unicode" => once(&mut self.encoding, ()),
-                    _ => Err(option.unsupported(format!("encoding \"{encoding}\""))),
-                }
+                let none = || invalid(format!("argument to option \"{name}\" must be a valid encoding name"));
+                let encoding = Encoding::of(&given.text(name)?).ok_or_else(none)?;
+                encoding.decoder().map_err(|error| option.here(error))?;
+                once(&mut self.encoding, encoding)
             }
             name => Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized"))),
         }
@@ -293,6 +294,8 @@ impl Options {
         if !csv && b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&format.delimiter) {
             return Err(invalid(format!("COPY delimiter cannot be \"{}\"", char::from(format.delimiter))));
         }
+        let encoding = self.encoding.unwrap_or(Encoding::UTF8);
+        not_binary(encoding.decoder()?.is_some(), "ENCODING").map_err(unfit)?;
         not_binary(self.header.is_some_and(|header| header != Header::No), "HEADER").map_err(unfit)?;
         let only_csv = |said: bool, what: &str| match said && !csv {
             true => Err(unfit(format!("COPY {what} available only in CSV mode"))),
@@ -335,6 +338,7 @@ impl Options {
             endpoint,
             is_binary,
             format,
+            encoding,
             force_quote: self.force_quote.unwrap_or_default(),
             force_not_null: self.force_not_null.unwrap_or_default(),
             force_null: self.force_null.unwrap_or_default(),

@@ -1,8 +1,8 @@
 //! Records out of bytes, as PostgreSQL's COPY FROM reads them.
 //!
 //! - A record is a line: in text, a newline behind a backslash belongs to it; in CSV, one within quotes.
-//! - How the first line ends says how all do: a newline, or a carriage return and a newline. The other is refused where it
-//!   stands for itself, for it would end up in the last column.
+//! - How the first line ends says how all do: a newline, a carriage return and a newline, or a carriage return alone. What else would end
+//!   one is refused where it stands for itself, for it would end up in a column.
 //! - A line `\.` ends the data, as does their end. Nothing behind it is read.
 
 use std::io::{BufRead, ErrorKind};
@@ -36,16 +36,41 @@ pub(crate) struct Lines<R> {
 enum Ends {
     Newline,
     ReturnAndNewline,
+    Return,
 }
 
 pub(super) fn bad(message: impl Into<String>) -> Bad {
     Bad { error: Error::new(SqlState::BAD_COPY_FILE_FORMAT, message), shows_line: false }
 }
 
-/// What a line may not have as it stands.
-pub(super) fn literal(message: &str, hint: &str) -> Bad {
-    let Bad { error, shows_line } = bad(message);
+/// A newline or a carriage return that a line may not have as it stands.
+pub(super) fn stray(byte: u8, csv: bool) -> Bad {
+    let (what, escape) = if byte == b'\n' { ("newline", "\\n") } else { ("carriage return", "\\r") };
+    let (kind, hint) = match csv {
+        true => ("unquoted", format!("Use quoted CSV field to represent {what}.")),
+        false => ("literal", format!("Use \"{escape}\" to represent {what}.")),
+    };
+    let Bad { error, shows_line } = bad(format!("{kind} {what} found in data"));
     Bad { error: error.with_hint(hint), shows_line }
+}
+
+/// What there is to read. (What decodes the data tells by its own error that it is not what it should be.)
+fn fill(input: &mut impl BufRead) -> Result<&[u8], Bad> {
+    loop {
+        match input.fill_buf() {
+            Ok([]) => return Ok(&[]),
+            Ok(_) => break,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                let error = error.downcast::<Error>().unwrap_or_else(|error| {
+                    Error::new(SqlState::IO_ERROR, format!("could not read COPY data: {error}"))
+                });
+                return Err(Bad { error, shows_line: false });
+            }
+        }
+    }
+    // Which gives what is there.
+    input.fill_buf().map_err(|_| bad("the data went away"))
 }
 
 pub(super) fn unterminated() -> Bad {
@@ -90,7 +115,8 @@ impl<R: BufRead> Lines<R> {
         let (start, first) = (records.raw.len(), records.fields.len());
         let is_there = self.read_record(&mut records.raw).and_then(|is_there| {
             if is_there {
-                Splitter::new(records, start, &self.format).split()?;
+                let stray = if self.ends == Some(Ends::Return) { b'\n' } else { b'\r' };
+                Splitter::new(records, start, &self.format, stray).split()?;
             }
             Ok(is_there)
         });
@@ -121,7 +147,7 @@ impl<R: BufRead> Lines<R> {
                 return match (quotes.open, from == start) {
                     (true, _) => {
                         // The line on which the quote was looked for.
-                        self.line += u64::from(raw.ends_with(b"\n"));
+                        self.line += u64::from(raw.ends_with(b"\n") || raw.ends_with(b"\r"));
                         Err(unterminated())
                     }
                     (false, true) => Ok(false),
@@ -146,27 +172,36 @@ impl<R: BufRead> Lines<R> {
         let from = raw.len();
         let most = RECORD_BYTES_MAX.saturating_sub(from - start);
         loop {
-            let buffer = match self.input.fill_buf() {
+            let buffer = match fill(&mut self.input) {
                 Ok(buffer) => buffer,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    let message = format!("could not read COPY data: {error}");
-                    return Err(Bad { error: Error::new(SqlState::IO_ERROR, message), shows_line: false });
+                Err(bad) => {
+                    // The line that is being read.
+                    self.line += u64::from(self.format.csv || from == start);
+                    return Err(bad);
                 }
             };
             let room = &buffer[..buffer.len().min(most - (raw.len() - from))];
-            let newline = memchr::memchr(b'\n', room);
-            let taken = newline.map_or(room.len(), |at| at + 1);
+            let end = match self.ends {
+                Some(Ends::Newline | Ends::ReturnAndNewline) => memchr::memchr(b'\n', room),
+                Some(Ends::Return) => memchr::memchr(b'\r', room),
+                None => memchr::memchr2(b'\n', b'\r', room),
+            };
+            let taken = end.map_or(room.len(), |at| at + 1);
             raw.extend_from_slice(&room[..taken]);
-            let is_end = newline.is_some() || taken == 0;
+            let is_end = end.is_some() || taken == 0;
             self.input.consume(taken);
             if is_end {
                 break;
             }
         }
+        // Where nothing is known yet of how lines end, a newline belongs to the carriage return before it.
+        if self.ends.is_none() && raw[from..].ends_with(b"\r") && fill(&mut self.input)?.first() == Some(&b'\n') {
+            raw.push(b'\n');
+            self.input.consume(1);
+        }
         let read = raw.len() - from;
         self.line += u64::from(read > 0 && (self.format.csv || from == start));
-        if read == most && !raw.ends_with(b"\n") {
+        if read >= most && !raw.ends_with(b"\n") && !raw.ends_with(b"\r") {
             raw.truncate(start);
             let message = format!("a record is longer than {RECORD_BYTES_MAX} bytes");
             return Err(Bad { error: Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message), shows_line: false });
@@ -178,10 +213,15 @@ impl<R: BufRead> Lines<R> {
     fn cut_end(&mut self, raw: &mut Vec<u8>, start: usize) -> Result<(), Bad> {
         let ends_with = |raw: &[u8], byte: u8| raw[start..].last() == Some(&byte);
         if !ends_with(raw, b'\n') {
-            // The last line. A carriage return before the data's end goes with those before the other newlines.
-            if self.ends == Some(Ends::ReturnAndNewline) && ends_with(raw, b'\r') {
+            // A carriage return before the data's end goes with those before the other newlines.
+            if self.ends != Some(Ends::Newline) && ends_with(raw, b'\r') {
                 raw.pop();
+                self.ends.get_or_insert(Ends::Return);
             }
+            return Ok(());
+        }
+        if self.ends == Some(Ends::Return) {
+            // The last line; its newline is found in it.
             return Ok(());
         }
         raw.pop();
@@ -192,13 +232,8 @@ impl<R: BufRead> Lines<R> {
                 raw.pop();
                 Ok(())
             }
-            Ends::ReturnAndNewline if self.format.csv => {
-                Err(literal("unquoted newline found in data", "Use quoted CSV field to represent newline."))
-            }
-            Ends::ReturnAndNewline => {
-                Err(literal("literal newline found in data", "Use \"\\n\" to represent newline."))
-            }
-            Ends::Newline => Ok(()),
+            Ends::ReturnAndNewline => Err(stray(b'\n', self.format.csv)),
+            Ends::Newline | Ends::Return => Ok(()),
         }
     }
 
@@ -226,9 +261,9 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Whether a newline at the end stands behind a backslash that stands for itself.
+/// Whether a line's end stands behind a backslash that stands for itself.
 fn ends_escaped(raw: &[u8]) -> bool {
-    let Some(line) = raw.strip_suffix(b"\n") else { return false };
+    let Some(line) = raw.strip_suffix(b"\n").or_else(|| raw.strip_suffix(b"\r")) else { return false };
     line.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 

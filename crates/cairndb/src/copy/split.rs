@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memchr2;
 
 use super::Format;
-use super::lines::{Bad, bad, literal, unterminated};
+use super::lines::{Bad, bad, stray, unterminated};
 use super::marks::Marks;
 use super::records::{Field, Records};
 
@@ -16,6 +16,8 @@ pub(super) struct Splitter<'r> {
     made: &'r mut Vec<u8>,
     fields: &'r mut Vec<Field>,
     format: &'r Format,
+    /// What ends lines elsewhere, and may not stand in one.
+    stray: u8,
     /// Where the field begins that is being gone over.
     begin: usize,
     /// What there is of its value.
@@ -24,9 +26,9 @@ pub(super) struct Splitter<'r> {
 
 impl<'r> Splitter<'r> {
     /// Of the record that is the last of these, from `start` on.
-    pub(super) fn new(records: &'r mut Records, start: usize, format: &'r Format) -> Splitter<'r> {
+    pub(super) fn new(records: &'r mut Records, start: usize, format: &'r Format, stray: u8) -> Splitter<'r> {
         let Records { raw, made, fields, .. } = records;
-        Splitter { raw, made, fields, format, begin: start, field: Field::default() }
+        Splitter { raw, made, fields, format, stray, begin: start, field: Field::default() }
     }
 
     pub(super) fn split(mut self) -> Result<(), Bad> {
@@ -35,7 +37,7 @@ impl<'r> Splitter<'r> {
 
     fn split_text(&mut self) -> Result<(), Bad> {
         let delimiter = self.format.delimiter;
-        let (mut from, mut marks) = (self.begin, Marks::new(self.raw, [delimiter, b'\\', b'\r'], self.begin));
+        let (mut from, mut marks) = (self.begin, Marks::new(self.raw, [delimiter, b'\\', self.stray], self.begin));
         while let Some(here) = marks.next() {
             self.add(from..here);
             from = match self.raw[here] {
@@ -48,10 +50,7 @@ impl<'r> Splitter<'r> {
                     marks.pass_to(end);
                     end
                 }
-                _ => {
-                    let hint = "Use \"\\r\" to represent carriage return.";
-                    return Err(literal("literal carriage return found in data", hint));
-                }
+                byte => return Err(stray(byte, false)),
             };
         }
         self.add(from..self.raw.len());
@@ -62,7 +61,7 @@ impl<'r> Splitter<'r> {
     fn split_csv(&mut self) -> Result<(), Bad> {
         let Format { delimiter, quote, .. } = *self.format;
         let (mut from, mut was_quoted) = (self.begin, false);
-        let mut marks = Marks::new(self.raw, [delimiter, quote, b'\r'], self.begin);
+        let mut marks = Marks::new(self.raw, [delimiter, quote, self.stray], self.begin);
         while let Some(here) = marks.next() {
             self.add(from..here);
             from = match self.raw[here] {
@@ -76,10 +75,7 @@ impl<'r> Splitter<'r> {
                     marks.pass_to(end);
                     end
                 }
-                _ => {
-                    let hint = "Use quoted CSV field to represent carriage return.";
-                    return Err(literal("unquoted carriage return found in data", hint));
-                }
+                byte => return Err(stray(byte, true)),
             };
         }
         self.add(from..self.raw.len());

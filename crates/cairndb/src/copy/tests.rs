@@ -45,6 +45,9 @@ fn text_has_escapes_and_its_null() {
     assert_eq!(records(b"a\\tb\t\\N\t\n\\\\N\\b\\\n\t\\101\\x21\t\\xg", false), expected);
     assert_eq!(records(b"a\r\nb\r\n", false), [[some("a")], [some("b")]]);
     assert_eq!(records(b"a\n\\.\nb\n", false), [[some("a")]]);
+    assert_eq!(records(b"a\rb\r\r", false), [[some("a")], [some("b")], [some("")]]);
+    assert_eq!(records(b"a\\\r\rb", false), [[some("a\r")], [some("b")]]);
+    assert_eq!(records(b"a\r\\.\rb\r", false), [[some("a")]]);
     assert_eq!(records(b"", false), Found::new());
     assert_eq!(records(b"\n", false), [[some("")]]);
     assert_eq!(records(b"a\\", false), [[some("a")]]);
@@ -56,6 +59,10 @@ fn csv_has_quotes_over_lines() {
     let expected = [vec![some("a"), None, some("")], vec![some("x,\"y\"\n z"), some("b c"), None]];
     assert_eq!(records(b"a,,\"\"\n\"x,\"\"y\"\"\n z\",b\" \"c,", true), expected);
     assert_eq!(records(b"\"a\r\nb\"\r\nc\r\n", true), [[some("a\r\nb")], [some("c")]]);
+    assert_eq!(records(b"\"a\rb\"\rc\r", true), [[some("a\rb")], [some("c")]]);
+    assert_eq!(records(b"\"a\rb\"\r\nc\r\n", true), [[some("a\rb")], [some("c")]]);
+    assert_eq!(records(b"\"a\rb\"\nc\n", true), [[some("a\rb")], [some("c")]]);
+    assert_eq!(records(b"a\r\"b\nc\"\r", true), [[some("a")], [some("b\nc")]]);
     assert_eq!(records(b"a\n\\.\nb\n", true), [[some("a")]]);
     let other = Format { quote: b'\'', escape: b'\\', ..Format::new(true) };
     let (found, bad) = read(&b"'a\\'b\\\\',x\\y,'c\\d'\n"[..], &other);
@@ -89,7 +96,7 @@ fn a_character_ends_with_its_field() {
 }
 
 /// As PostgreSQL describes its formats, byte by byte: fields of one record, or what is wrong with it.
-fn plainly(record: &[u8], format: &Format) -> Result<Vec<Option<Vec<u8>>>, &'static str> {
+fn plainly(record: &[u8], format: &Format, stray: u8) -> Result<Vec<Option<Vec<u8>>>, &'static str> {
     let (mut fields, mut value, mut begin, mut at) = (Vec::new(), Vec::new(), 0, 0);
     let (mut quoted, mut was_quoted) = (false, false);
     while at <= record.len() {
@@ -117,8 +124,14 @@ fn plainly(record: &[u8], format: &Format) -> Result<Vec<Option<Vec<u8>>>, &'sta
                 (value, begin, was_quoted) = (Vec::new(), at + 1, false);
             }
             Some(byte) if format.csv && byte == format.quote => (quoted, was_quoted) = (true, true),
-            Some(b'\r') if format.csv => return Err("unquoted carriage return found in data"),
-            Some(b'\r') => return Err("literal carriage return found in data"),
+            Some(byte) if byte == stray => {
+                return Err(match (format.csv, stray) {
+                    (true, b'\n') => "unquoted newline found in data",
+                    (true, _) => "unquoted carriage return found in data",
+                    (false, b'\n') => "literal newline found in data",
+                    (false, _) => "literal carriage return found in data",
+                });
+            }
             Some(b'\\') if !format.csv => {
                 let digits = |from: usize, radix: u32, most: usize| {
                     let rest = record[from.min(record.len())..].iter().take(most);
@@ -168,19 +181,20 @@ fn records_are_what_they_are_read_as_byte_by_byte_however_they_come() {
         if csv && round % 5 == 0 {
             (format.quote, format.escape) = (b'\'', [b'\'', b'\\', b'e'][random.below(3) as usize]);
         }
-        let end: &[u8] = if round % 4 < 2 { b"\n" } else { b"\r\n" };
+        let end: &[u8] = [&b"\n"[..], b"\r\n", b"\r"][random.below(3) as usize];
+        let stray = if end == b"\r" { b'\n' } else { b'\r' };
         let alphabet =
             [format.delimiter, format.quote, format.escape, b'\\', b'N', b'x', b'1', b'a', b'-', b't', 0xc3, 0xa9];
         let (mut data, mut expected, mut bad) = (Vec::new(), Vec::new(), None);
         for _ in 0..1 + random.below(6) {
             let length = if random.below(20) == 0 { 300 } else { random.below(24) };
             let mut record: Vec<u8> = (0..length).map(|_| alphabet[random.below(12) as usize]).collect();
-            if random.below(40) == 0 {
-                record.push(b'\r');
-                record.push(b'a');
+            // (The first line says how lines end.)
+            if random.below(40) == 0 && !data.is_empty() {
+                record.extend([b'a', stray, b'a']);
             }
             // What would go on on the next line, or end the data, is another test's.
-            let fields = plainly(&record, &format);
+            let fields = plainly(&record, &format, stray);
             let goes_on = fields == Err("unterminated CSV quoted field")
                 || !csv && record.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
             if goes_on || record == b"\\." {

@@ -61,7 +61,6 @@ pub use catalogue::{
 pub(crate) use catalogue::{Checked, OF_DOMAIN, Parameter, of_information_schema};
 pub(crate) use cost::Cost;
 pub(crate) use counters::Tally;
-pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub(crate) use nearest::{Nearest, Nearness, nearness};
 pub(crate) use of_catalog::Asks;

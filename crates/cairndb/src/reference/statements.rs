@@ -94,8 +94,10 @@ pub static STATEMENTS: &[Statement] = &[
     ),
     of(
         "COPY",
-        "COPY table [(columns)] | (query) FROM | TO STDIN | STDOUT | 'file'\n    \
-         [WITH (FORMAT text | csv | binary, HEADER, DELIMITER 'x', NULL 'text', QUOTE 'x', ESCAPE 'x', ...)] [WHERE condition]",
+        "COPY table [(columns)] FROM STDIN [WITH (option, ...)] [WHERE condition]\n\
+         COPY table [(columns)] | (query) TO STDOUT [WITH (option, ...)]\n\
+         option: FORMAT text | csv | binary, HEADER [boolean | MATCH], DELIMITER 'x', NULL 'text', QUOTE 'x', ESCAPE 'x',\n    \
+         FORCE_QUOTE (columns) | *, FORCE_NOT_NULL (columns), FORCE_NULL (columns), FREEZE, ENCODING 'name'",
         "COPY (SELECT * FROM author) TO STDOUT WITH (FORMAT csv, HEADER)",
     ),
     of(

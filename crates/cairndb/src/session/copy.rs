@@ -20,7 +20,7 @@ use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
 use crate::copy::{Header, Writer, write_header, write_trailer, write_tuple};
 use crate::plan::Expr;
 use crate::sql::{ParsedStatement, parse_one};
-use crate::types::{DataType, Form};
+use crate::types::{DataType, Form, utf8};
 use crate::{Error, Result, SqlState, system};
 
 /// Bytes that are handed on at a time.
@@ -177,13 +177,25 @@ impl Session {
         let forced = forced(&copy.force_quote, &names)?;
         let context = || self.text_context();
         let mut writer = Writer::new(&copy.format, Form::new(&context), types.iter().copied().zip(forced));
-        let mut out = Vec::new();
+        let (mut out, mut encoder) = (Vec::new(), copy.encoding.encoder()?);
+        let mut hand_on = |out: &mut Vec<u8>| {
+            match &mut encoder {
+                None => each(out)?,
+                Some(encoder) => {
+                    let mut encoded = Vec::with_capacity(out.len());
+                    encoder.encode(utf8(out)?, &mut encoded)?;
+                    each(&encoded)?;
+                }
+            }
+            out.clear();
+            Ok::<(), Error>(())
+        };
         if copy.is_binary {
             write_header(&mut out);
         }
         if copy.format.header != Header::No {
             writer.header(names.iter().map(String::as_str), &mut out);
-            hand_on(&mut out, each)?;
+            hand_on(&mut out)?;
         }
         let mut count = 0;
         while let Some(row) = rows.next()? {
@@ -192,20 +204,14 @@ impl Session {
                 false => writer.row(|at| row.value_ref(at), &mut out),
             }
             count += 1;
-            hand_on(&mut out, each)?;
+            hand_on(&mut out)?;
         }
         if copy.is_binary {
             write_trailer(&mut out);
-            hand_on(&mut out, each)?;
+            hand_on(&mut out)?;
         }
         Ok(count)
     }
-}
-
-fn hand_on(out: &mut Vec<u8>, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    each(out)?;
-    out.clear();
-    Ok(())
 }
 
 /// SQLSTATE 0A000.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::amount::{Unit, show_bytes, show_duration};
 use super::table::{Kind, Setting};
-use crate::functions::is_utf8_encoding;
+use crate::types::Encoding;
 use crate::{Error, Result, SqlState};
 
 /// A value that a setting takes; shown as SHOW says it.
@@ -168,9 +168,9 @@ pub(crate) fn invalid(name: &str, value: &str) -> Error {
 
 /// Texts are UTF-8 on both sides; SQLSTATE 0A000 for another encoding, 22023 for what is none.
 fn encoding(value: &str) -> Result<String> {
-    match is_utf8_encoding(value) {
-        Some(true) => Ok("UTF8".to_owned()),
-        Some(false) => {
+    match Encoding::of(value) {
+        Some(encoding) if encoding.is_utf8() => Ok("UTF8".to_owned()),
+        Some(_) => {
             let hint = "Texts are UTF-8 here and in what clients send; convert_to() and convert_from() convert bytes.";
             Err(Error::unsupported(format!("client_encoding = '{value}'")).with_hint(hint))
         }

@@ -1,29 +1,23 @@
-//! The text of a `\copy` command: `table [(columns)] from|to file [options]` or `(query) to file [options]`.
+//! The text of a `\copy` command, read as psql reads it: `table [(columns)] | (query) from | to file | program 'command' | stdin | ... [options]`.
+//!
+//! What is copied, and the options, are the database's to understand: they go to its COPY as they stand here.
 
 use std::path::PathBuf;
 
-use crate::output::Dialect;
-use crate::words::{Word, Words};
+use cairn_parser::TokenKind;
+use cairn_parser::token::{PieceKind, pieces};
 
-/// What stands for itself without blanks around it.
-const PUNCTUATION: &str = "(),";
+use crate::words::{Word, Words};
 
 /// A parsed `\copy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
-    pub source: Source,
+    /// What stands before the direction.
+    source: String,
     pub direction: Direction,
-    /// `None`: the shell's own output, or what stands behind the command.
-    pub file: Option<PathBuf>,
-    pub header: bool,
-    pub dialect: Dialect,
-}
-
-/// What is copied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    Table { name: String, columns: Vec<String> },
-    Query(String),
+    pub end: End,
+    /// What stands behind the other end.
+    options: String,
 }
 
 /// Which way.
@@ -33,110 +27,80 @@ pub enum Direction {
     To,
 }
 
+/// Where the data comes from, or goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// STDIN, STDOUT: what stands behind the command, where results go.
+    Own,
+    /// PSTDIN, PSTDOUT: the process's standard input and output.
+    Process,
+    File(PathBuf),
+    /// A command of the operating system's shell.
+    Program(String),
+}
+
 impl Copy {
     /// Reads the arguments of the command; what is wrong with them otherwise.
     pub fn parse(text: &str) -> Result<Copy, String> {
-        let mut words = Words::new(text, PUNCTUATION);
-        let source = parse_source(&mut words)?;
-        let direction = match words.keyword()?.as_str() {
-            "from" => Direction::From,
-            "to" => Direction::To,
-            other => return Err(format!("expected FROM or TO, not \"{other}\"")),
-        };
-        if direction == Direction::From && matches!(source, Source::Query(_)) {
-            return Err("a query can only be copied TO a file".to_string());
+        let text = text.trim().trim_end_matches(';').trim_end();
+        let (at, direction) = direction(text)?;
+        let source = text[..at].trim().to_owned();
+        if source.is_empty() {
+            return Err("a table or a query in parentheses is missing".to_owned());
         }
-        let file = match words.next()?.ok_or("a file name is missing")? {
-            Word::Bare(word) if word.eq_ignore_ascii_case("stdout") && direction == Direction::To => None,
-            Word::Bare(word) if word.eq_ignore_ascii_case("stdin") && direction == Direction::From => None,
-            word => Some(PathBuf::from(word.into_text())),
+        let mut words = Words::new(text[at..].trim_start_matches(|c: char| c.is_alphabetic()));
+        let end = match words.next()?.ok_or("a file name is missing")? {
+            Word::Bare(word) if word.eq_ignore_ascii_case("program") => match words.next()? {
+                Some(Word::Quoted(command)) => End::Program(command),
+                _ => return Err("PROGRAM needs a command in quotes".to_owned()),
+            },
+            Word::Bare(word) => match word.to_ascii_lowercase().as_str() {
+                "stdin" | "stdout" => End::Own,
+                "pstdin" | "pstdout" => End::Process,
+                _ => End::File(word.into()),
+            },
+            Word::Quoted(path) => End::File(path.into()),
         };
-        let mut copy = Copy { source, direction, file, header: false, dialect: Dialect::default() };
-        copy.read_options(&mut words)?;
-        Ok(copy)
+        Ok(Copy { source, direction, end, options: words.rest().to_owned() })
     }
 
     /// The COPY that does it, with the shell at the other end.
-    pub fn statement(&self, direction: Direction) -> String {
-        let name = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
-        let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
-        let byte = |byte: u8| text(&char::from(byte).to_string());
-        let source = match &self.source {
-            Source::Query(query) => format!("({query}\n)"),
-            Source::Table { name: table, columns } if columns.is_empty() => name(table),
-            Source::Table { name: table, columns } => {
-                let columns: Vec<String> = columns.iter().map(name).collect();
-                format!("{} ({})", name(table), columns.join(", "))
-            }
-        };
+    pub fn statement(&self) -> String {
+        let Copy { source, direction, options, .. } = self;
         let end = match direction {
             Direction::From => "FROM STDIN",
             Direction::To => "TO STDOUT",
         };
-        let Dialect { delimiter, quote, null } = &self.dialect;
-        let (delimiter, quote, null) = (byte(*delimiter), byte(*quote), text(null));
-        let header = self.header;
-        format!(
-            "COPY {source} {end} WITH (FORMAT csv, HEADER {header}, DELIMITER {delimiter}, QUOTE {quote}, NULL {null})"
-        )
+        // (A comment in a query ends before what follows.)
+        let between = if source.contains("--") { "\n" } else { " " };
+        format!("COPY {source}{between}{end} {options}").trim_end().to_owned()
     }
 
-    fn read_options(&mut self, words: &mut Words<'_>) -> Result<(), String> {
-        while let Some(word) = words.next()? {
-            let Word::Bare(word) = word else { return Err(unexpected(&word.into_text())) };
-            match word.to_ascii_lowercase().as_str() {
-                "with" | "csv" | "as" | "(" | ")" | "," => {}
-                "header" => self.header = words.switch()?,
-                "format" => match words.value("format")?.as_str() {
-                    "csv" => {}
-                    other => return Err(format!("format \"{other}\" is not supported, only csv is")),
-                },
-                "delimiter" => self.dialect.delimiter = one_byte("delimiter", &words.value("delimiter")?)?,
-                "quote" => self.dialect.quote = one_byte("quote", &words.value("quote")?)?,
-                "null" => self.dialect.null = words.value("null")?,
-                _ => return Err(unexpected(&word)),
-            }
-        }
-        match self.dialect.delimiter == self.dialect.quote {
-            true => Err("delimiter and quote must be different".to_string()),
-            false => Ok(()),
+    /// Whether nothing is said of how the data is written, and the file's name says that it is CSV.
+    pub fn may_mean_csv(&self) -> bool {
+        let is_csv = |path: &PathBuf| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        let says = |word: &str| ["csv", "binary", "format"].iter().any(|format| word.eq_ignore_ascii_case(format));
+        let words = self.options.split(|c: char| !c.is_alphanumeric());
+        matches!(&self.end, End::File(path) if is_csv(path)) && !words.into_iter().any(says)
+    }
+}
+
+/// Where the word stands that says which way: the first FROM or TO that is in no parentheses.
+fn direction(text: &str) -> Result<(usize, Direction), String> {
+    let mut depth = 0_usize;
+    for piece in pieces(text) {
+        match piece.kind {
+            PieceKind::Token(TokenKind::LeftParen) => depth += 1,
+            PieceKind::Token(TokenKind::RightParen) => depth = depth.saturating_sub(1),
+            PieceKind::Token(TokenKind::From) if depth == 0 => return Ok((piece.start, Direction::From)),
+            PieceKind::Token(TokenKind::To) if depth == 0 => return Ok((piece.start, Direction::To)),
+            _ => {}
         }
     }
-}
-
-fn unexpected(word: &str) -> String {
-    format!("unexpected \"{word}\" (options: csv, header, delimiter 'x', quote 'x', null 'text')")
-}
-
-fn one_byte(option: &str, text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] if !matches!(byte, b'\n' | b'\r') => Ok(*byte),
-        b"\\t" => Ok(b'\t'),
-        _ => Err(format!("{option} must be a single one-byte character")),
-    }
-}
-
-fn parse_source(words: &mut Words<'_>) -> Result<Source, String> {
-    if let Some(query) = words.parenthesized()? {
-        return Ok(Source::Query(query));
-    }
-    let name = words.next()?.ok_or("a table or a query in parentheses is missing")?.into_name();
-    let columns = match words.parenthesized()? {
-        Some(list) => column_names(&list)?,
-        None => Vec::new(),
-    };
-    Ok(Source::Table { name, columns })
-}
-
-fn column_names(list: &str) -> Result<Vec<String>, String> {
-    let mut words = Words::new(list, PUNCTUATION);
-    let mut names = Vec::new();
-    while let Some(word) = words.next()? {
-        if word != Word::Bare(",".to_string()) {
-            names.push(word.into_name());
-        }
-    }
-    Ok(names)
+    Err(match depth {
+        0 => "expected FROM or TO".to_owned(),
+        _ => "a parenthesis is not closed".to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -144,52 +108,56 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_copied_from_a_file_with_options() {
-        let copy =
-            Copy::parse("public.People (id, \"Full Name\") from 'my file.csv' csv header delimiter ';' null 'NULL'");
-        let columns = vec!["id".to_string(), "Full Name".to_string()];
-        let expected = Copy {
-            source: Source::Table { name: "people".to_string(), columns },
-            direction: Direction::From,
-            file: Some("my file.csv".into()),
-            header: true,
-            dialect: Dialect { delimiter: b';', quote: b'"', null: "NULL".to_string() },
-        };
-        assert_eq!(copy, Ok(expected));
+    fn what_is_copied_and_the_options_are_the_databases() {
+        for (text, end, statement) in [
+            (
+                "public.People (id, \"Full Name\") from 'my file.csv' csv header delimiter ';' null 'NULL'",
+                End::File("my file.csv".into()),
+                "COPY public.People (id, \"Full Name\") FROM STDIN csv header delimiter ';' null 'NULL'",
+            ),
+            (
+                "t to /tmp/x with (format csv, force_quote (a), encoding 'LATIN1');",
+                End::File("/tmp/x".into()),
+                "COPY t TO STDOUT with (format csv, force_quote (a), encoding 'LATIN1')",
+            ),
+            (
+                "(select f(')'), 'to' from t -- to\n) to stdout header",
+                End::Own,
+                "COPY (select f(')'), 'to' from t -- to\n)\nTO STDOUT header",
+            ),
+            ("t FROM PSTDIN where a > 1", End::Process, "COPY t FROM STDIN where a > 1"),
+            ("\"from\" from program 'echo ''1'''", End::Program("echo '1'".into()), "COPY \"from\" FROM STDIN"),
+            ("t from 'it''s'", End::File("it's".into()), "COPY t FROM STDIN"),
+            ("binary t to 't'", End::File("t".into()), "COPY binary t TO STDOUT"),
+        ] {
+            let copy = Copy::parse(text).unwrap();
+            assert_eq!((&copy.end, &*copy.statement()), (&end, statement), "{text}");
+        }
     }
 
     #[test]
-    fn options_may_stand_in_parentheses() {
-        let copy = Copy::parse("t to /tmp/x.csv with (format csv, header false, delimiter E'x', quote '''')");
-        assert!(copy.is_err());
-        let copy = Copy::parse("t to /tmp/x.csv with (format csv, header false, quote '''');").unwrap();
-        assert_eq!((copy.header, copy.dialect.quote), (false, b'\''));
-    }
-
-    #[test]
-    fn a_query_keeps_its_own_parentheses_and_strings() {
-        let copy = Copy::parse("(select f(')') from t) to stdout header").unwrap();
-        assert_eq!(copy.source, Source::Query("select f(')') from t".to_string()));
-        assert_eq!((copy.file, copy.header), (None, true));
-    }
-
-    #[test]
-    fn it_is_a_copy_of_the_databases() {
-        let copy = Copy::parse("t (\"A b\") from f delimiter ';' quote '''' null 'it''s'").unwrap();
-        let expected =
-            "COPY \"t\" (\"A b\") FROM STDIN WITH (FORMAT csv, HEADER false, DELIMITER ';', QUOTE '''', NULL 'it''s')";
-        assert_eq!(copy.statement(copy.direction), expected);
+    fn csv_is_meant_where_the_name_says_so_and_nothing_else_does() {
+        for (text, means) in [
+            ("t from x.csv", true),
+            ("t from X.CSV header", true),
+            ("t from x.csv csv", false),
+            ("t from x.csv (format text)", false),
+            ("t from x.txt", false),
+            ("t from stdin", false),
+        ] {
+            assert_eq!(Copy::parse(text).unwrap().may_mean_csv(), means, "{text}");
+        }
     }
 
     #[test]
     fn what_is_wrong_is_told() {
         let error = |text: &str| Copy::parse(text).unwrap_err();
-        assert!(error("").contains("is missing"));
+        assert!(error("").contains("expected FROM or TO"));
+        assert!(error("from f").contains("is missing"));
+        assert!(error("t from").contains("is missing"));
         assert!(error("t into f").contains("expected FROM or TO"));
-        assert!(error("(select 1) from f").contains("only be copied TO"));
-        assert!(error("t from f binary").contains("unexpected \"binary\""));
-        assert!(error("t from f format text").contains("only csv"));
+        assert!(error("(select 1 from f").contains("not closed"));
         assert!(error("t from 'f").contains("not closed"));
-        assert!(error("t from f delimiter 'ab'").contains("one-byte"));
+        assert!(error("t from program ls").contains("in quotes"));
     }
 }

@@ -1,4 +1,4 @@
-//! `\copy`: CSV in and out, from and to files of the shell's, by COPY from and to the client.
+//! `\copy`: COPY from and to the client, where the shell has the files and programs.
 
 mod bytes;
 mod command;
@@ -7,7 +7,7 @@ mod export;
 mod import;
 
 pub use bytes::{copy_from, copy_to};
-pub use command::{Copy, Direction};
+pub use command::{Copy, Direction, End};
 pub use data::Data;
-pub use export::{Noting, copy_out, export};
-pub use import::import;
+pub use export::{Noting, copy_out, export, export_program};
+pub use import::{copy_in, import, import_program};

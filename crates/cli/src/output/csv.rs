@@ -2,31 +2,16 @@
 
 use std::io::{self, Write};
 
-/// How records are written and read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dialect {
-    pub delimiter: u8,
-    pub quote: u8,
-    /// What stands, unquoted, for NULL.
-    pub null: String,
-}
-
-impl Default for Dialect {
-    fn default() -> Dialect {
-        Dialect { delimiter: b',', quote: b'"', null: String::new() }
-    }
-}
-
 /// Writes one record; `None` is NULL.
-pub fn write_record(out: &mut dyn Write, cells: &[Option<&str>], dialect: &Dialect) -> io::Result<()> {
+pub fn write_record(out: &mut dyn Write, cells: &[Option<&str>]) -> io::Result<()> {
     let mut line = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
         if at > 0 {
-            line.push(dialect.delimiter);
+            line.push(b',');
         }
         match cell {
-            None => line.extend_from_slice(dialect.null.as_bytes()),
-            Some(text) if needs_quotes(text, dialect) => push_quoted(&mut line, text, dialect.quote),
+            None => {}
+            Some(text) if needs_quotes(text) => push_quoted(&mut line, text),
             Some(text) => line.extend_from_slice(text.as_bytes()),
         }
     }
@@ -34,20 +19,20 @@ pub fn write_record(out: &mut dyn Write, cells: &[Option<&str>], dialect: &Diale
     out.write_all(&line)
 }
 
-fn needs_quotes(text: &str, dialect: &Dialect) -> bool {
-    let special = |byte: u8| byte == dialect.delimiter || byte == dialect.quote || byte == b'\n' || byte == b'\r';
-    text == dialect.null || text == "\\." || text.bytes().any(special)
+fn needs_quotes(text: &str) -> bool {
+    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+    text.is_empty() || text == "\\." || text.bytes().any(special)
 }
 
-fn push_quoted(line: &mut Vec<u8>, text: &str, quote: u8) {
-    line.push(quote);
+fn push_quoted(line: &mut Vec<u8>, text: &str) {
+    line.push(b'"');
     for byte in text.bytes() {
-        if byte == quote {
-            line.push(quote);
+        if byte == b'"' {
+            line.push(b'"');
         }
         line.push(byte);
     }
-    line.push(quote);
+    line.push(b'"');
 }
 
 #[cfg(test)]
@@ -56,7 +41,7 @@ mod tests {
 
     fn written(cells: &[Option<&str>]) -> String {
         let mut out = Vec::new();
-        write_record(&mut out, cells, &Dialect::default()).unwrap();
+        write_record(&mut out, cells).unwrap();
         String::from_utf8(out).unwrap()
     }
 

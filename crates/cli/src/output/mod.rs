@@ -10,6 +10,5 @@ mod result;
 mod table;
 
 pub use cell::shown;
-pub use csv::Dialect;
 pub use json::row_object as json_object;
 pub use result::{Column, Expanded, Format, Grid, Style, cells_of, write_grid, write_rows};

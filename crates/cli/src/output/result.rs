@@ -221,7 +221,7 @@ impl<'a> Sink<'a> {
         match style.format {
             Format::Csv if style.header => {
                 let names: Vec<Option<&str>> = columns.iter().map(|column| Some(column.name.as_str())).collect();
-                csv::write_record(out, &names, &csv::Dialect::default())?;
+                csv::write_record(out, &names)?;
             }
             Format::Markdown => markdown::write_header(out, &columns)?,
             Format::Json => out.write_all(b"[")?,
@@ -254,7 +254,7 @@ impl<'a> Sink<'a> {
     fn record(&mut self, cells: &[Option<&str>]) -> Result<(), Failure> {
         let written = match self.style.format {
             Format::Markdown => markdown::write_row(self.out, cells, &self.style.null),
-            _ => csv::write_record(self.out, cells, &csv::Dialect::default()),
+            _ => csv::write_record(self.out, cells),
         };
         Ok(written?)
     }

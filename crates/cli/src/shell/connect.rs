@@ -68,7 +68,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Reads psql's arguments: options, a name or a connection string, then user, host and port.
 fn wanted(rest: &str) -> Result<Wanted, String> {
-    let mut words = Words::new(rest, "");
+    let mut words = Words::new(rest);
     let mut arguments = Vec::new();
     while let Some(word) = words.next()? {
         arguments.push(word.into_text());

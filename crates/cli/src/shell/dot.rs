@@ -69,7 +69,7 @@ fn mode(session: &mut Session, wanted: &str) -> Result<(), Failure> {
 
 /// `.import [--csv] [--skip N] FILE TABLE`
 fn import(rest: &str) -> Result<Option<String>, Failure> {
-    let mut words = Words::new(rest, "");
+    let mut words = Words::new(rest);
     let mut named = Vec::new();
     while let Some(word) = words.next().map_err(Failure::Message)? {
         named.push(word.into_text());

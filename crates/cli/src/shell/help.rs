@@ -47,10 +47,11 @@ Looking around
 Files
   \\i FILE                run the statements and commands of a file
   \\o [FILE or |COMMAND]  write results there, or to the terminal again
-  \\copy TABLE [(COLUMNS)] FROM|TO FILE
-       [csv header delimiter 'x' quote 'x' null 'text']
-  \\copy (QUERY) TO FILE|stdout [...]
-  \\copy TABLE FROM STDIN  the data follows, \\. ends it
+  \\copy TABLE [(COLUMNS)] FROM FILE|PROGRAM 'COMMAND'|STDIN|PSTDIN [OPTIONS]
+                         read into a table, with COPY's options: csv header
+                         delimiter ';' encoding 'WIN1252' ... (\\h COPY)
+                         Behind STDIN the data follows, \\. ends it.
+  \\copy TABLE|(QUERY) TO FILE|PROGRAM 'COMMAND'|STDOUT|PSTDOUT [OPTIONS]
 
 Looks
   \\format [table|csv|json|markdown]

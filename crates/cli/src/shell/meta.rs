@@ -1,17 +1,19 @@
 //! Backslash commands.
 
+use std::io::{Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::pattern::Pattern;
-use super::session::{Session, system};
+use super::session::Session;
 use super::splitter::{Splitter, is_dot_command};
 use super::variables::expanded;
 use super::{catalog, connect, describe, dot, help, script, statement};
-use crate::copy::{self, Copy, Direction};
+use crate::copy::{self, Copy, Direction, End};
 use crate::output::{Expanded, Format};
 use crate::report::Failure;
+use crate::system;
 use crate::words::Words;
 
 /// How deep files may include each other with `\i`.
@@ -108,7 +110,7 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
 }
 
 fn arguments(text: &str) -> Result<Vec<String>, Failure> {
-    let mut words = Words::new(text, "");
+    let mut words = Words::new(text);
     let mut arguments = Vec::new();
     while let Some(word) = words.next().map_err(Failure::Message)? {
         arguments.push(word.into_text());
@@ -119,15 +121,15 @@ fn arguments(text: &str) -> Result<Vec<String>, Failure> {
 /// The COPY that a `\copy .. FROM STDIN` is: its data stands behind it.
 pub fn copy_from_stdin(command: &str) -> Option<String> {
     let arguments = command.trim_start().strip_prefix("copy").filter(|rest| rest.starts_with(char::is_whitespace))?;
-    let copy = Copy::parse(arguments).ok().filter(|copy| copy.direction == Direction::From && copy.file.is_none())?;
-    Some(copy.statement(Direction::From))
+    let is_it = |copy: &Copy| copy.direction == Direction::From && copy.end == End::Own;
+    Copy::parse(arguments).ok().filter(is_it).map(|copy| copy.statement())
 }
 
 /// `\!`: for a terminal's sake without the shell's own output waiting.
 fn run_system(session: &mut Session, command: &str) -> Result<(), Failure> {
     session.flush()?;
     let command = if command.is_empty() { "exec \"${SHELL:-sh}\"" } else { command };
-    let status = system(command).status().map_err(|error| Failure::Message(format!("{command}: {error}")))?;
+    let status = system::command(command).status().map_err(|error| Failure::Message(format!("{command}: {error}")))?;
     match status.success() {
         true => Ok(()),
         false => Err(Failure::Message(format!("\\!: {status}"))),
@@ -154,21 +156,32 @@ fn set_variable(session: &mut Session, words: &[String]) -> Result<(), Failure> 
 
 fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
     let copy = Copy::parse(text).map_err(|problem| Failure::Message(format!("\\copy: {problem}")))?;
-    let count = session.timed(|session| match (copy.direction, &copy.file) {
-        (Direction::From, Some(path)) => copy::import(session.connection(), &copy, path),
-        (Direction::From, None) => {
+    session.flush()?;
+    let count = session.timed(|session| match (copy.direction, &copy.end) {
+        (Direction::From, End::File(path)) => copy::import(session.connection(), &copy, path),
+        (Direction::From, End::Program(program)) => copy::import_program(session.connection(), &copy, program),
+        (Direction::From, End::Process) if session.reads_stdin => {
+            Err(Failure::Message("\\copy .. FROM PSTDIN: standard input has the script; use STDIN".to_string()))
+        }
+        (Direction::From, End::Process) => copy::copy_in(session.connection(), &copy, stdin().lock()),
+        (Direction::From, End::Own) => {
             let message = "\\copy .. FROM STDIN takes its data from behind it, where it stands alone";
             Err(Failure::Message(message.to_string()))
         }
-        (Direction::To, _) => {
+        (Direction::To, End::File(path)) => copy::export(session.connection(), &copy, path),
+        (Direction::To, End::Program(program)) => copy::export_program(session.connection(), &copy, program),
+        (Direction::To, End::Process) => copy::copy_out(session.connection(), &copy.statement(), &mut stdout().lock()),
+        (Direction::To, End::Own) => {
             let (connection, out) = session.connection_and_out();
-            copy::export(connection, &copy, out)
+            copy::copy_out(connection, &copy.statement(), out)
         }
     })?;
-    if copy.direction == Direction::To && copy.file.is_none() {
-        return Ok(session.out().flush()?);
+    // Among the data nothing else is said.
+    match (copy.direction, &copy.end) {
+        (Direction::To, End::Own) => Ok(session.flush()?),
+        (Direction::To, End::Process) => Ok(stdout().flush()?),
+        _ => session.say(&format!("COPY {count}")),
     }
-    session.say(&format!("COPY {count}"))
 }
 
 fn parse_switch(word: &str) -> Option<bool> {

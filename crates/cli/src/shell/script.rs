@@ -39,6 +39,7 @@ pub fn run_text(session: &mut Session, text: &str, keep_going: bool) -> Ended {
 /// Runs a file; `-` is standard input.
 pub fn run_file(session: &mut Session, path: &Path, keep_going: bool) -> Ended {
     if path == Path::new("-") {
+        session.reads_stdin = true;
         return Script::new(stdin().lock(), Some("<stdin>".to_string()), 0).run(session, keep_going, 0);
     }
     match Script::open(path) {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows
 use crate::progress;
 use crate::report::{Failure, say, warn};
 use crate::signals::Interrupts;
+use crate::system;
 
 /// How long the tags of a script's statements may wait for others before they are written out together.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
@@ -58,6 +59,8 @@ pub struct Session {
     pub restricted: Option<String>,
     /// A script is being run, which nobody typed.
     pub in_script: bool,
+    /// It is what standard input gives.
+    pub reads_stdin: bool,
     /// As databases are opened; 0: as they like.
     cache_bytes: usize,
 }
@@ -105,6 +108,7 @@ impl Session {
             pager: interactive,
             restricted: None,
             in_script: false,
+            reads_stdin: false,
             cache_bytes: args.cache_bytes,
         };
         session.write_to_stdout();
@@ -190,7 +194,7 @@ impl Session {
 
     /// Results go to a command of the operating system's shell from now on.
     pub fn write_to_command(&mut self, command: &str) -> Result<(), Failure> {
-        let child = system(command).stdin(Stdio::piped()).spawn();
+        let child = system::command(command).stdin(Stdio::piped()).spawn();
         let child = child.map_err(|error| Failure::Message(format!("{command}: {error}")))?;
         self.out.flush()?;
         self.out = Box::new(BufWriter::new(Piped(child)));
@@ -210,11 +214,6 @@ impl Session {
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.flushed = Instant::now();
         Ok(self.out.flush()?)
-    }
-
-    /// Where results go.
-    pub fn out(&mut self) -> &mut dyn Write {
-        self.out.as_mut()
     }
 
     /// The connection, and where results go.
@@ -360,14 +359,6 @@ impl Session {
         let (lines, columns) = self.to_terminal.then(|| console::Term::stdout().size_checked())??;
         Some((lines.into(), columns.into()))
     }
-}
-
-/// A command for the operating system's shell.
-pub fn system(command: &str) -> Command {
-    let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-    let mut run = Command::new(shell);
-    run.args([flag, command]);
-    run
 }
 
 /// A command that results go to; it is waited for.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::session::{Session, system};
+use super::session::Session;
 use super::splitter::{Piece, Splitter};
 use crate::output::{Expanded, cells_of};
 use crate::report::Failure;
+use crate::system::command;
 
 /// Between two runs of `\watch`.
 const WATCH_SECONDS: f64 = 2.0;
@@ -144,7 +145,7 @@ pub fn edit(session: &mut Session, splitter: &mut Splitter, file: &str) -> Resul
 fn run_editor(path: &Path) -> Result<(), Failure> {
     let named = ["CAIRN_EDITOR", "VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
     let editor = named.unwrap_or_else(|| if cfg!(windows) { "notepad" } else { "vi" }.to_string());
-    let status = system(&format!("{editor} \"{}\"", path.display())).status();
+    let status = command(&format!("{editor} \"{}\"", path.display())).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Failure::Message(format!("{editor}: {status}"))),

@@ -102,6 +102,12 @@ impl<'i> TextRows<'i> {
     }
 
     #[cold]
+    fn no_text(&self, error: Error, row: usize, load: &Load<'_>) -> Error {
+        let hint = "Where the data is in another encoding, say in which: WITH (.., ENCODING 'WIN1252').";
+        error.with_context(self.line(load, row)).with_hint(hint)
+    }
+
+    #[cold]
     fn unreadable(&self, error: Error, text: &str, (row, column): (usize, &str), load: &Load<'_>) -> Error {
         error.with_context(format!("{}, column {column}: \"{}\"", self.line(load, row), shortened(text)))
     }
@@ -138,7 +144,7 @@ impl<'i> TextRows<'i> {
         (row, at): (usize, usize),
         (target, load): (&Target, &Load<'_>),
     ) -> Result<()> {
-        let text = texts.field(row, at, force).map_err(|error| error.with_context(self.line(load, row)))?;
+        let text = texts.field(row, at, force).map_err(|error| self.no_text(error, row, load))?;
         let Some(text) = text else {
             column.push_null();
             return Ok(());

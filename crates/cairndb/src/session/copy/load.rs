@@ -10,7 +10,7 @@ use crate::bind::{Callees, bind_default};
 use crate::catalog::{Catalog, Definition, ObjectName, Table};
 use crate::columns::{Batch, Vector, row_number};
 use crate::command::Copy;
-use crate::copy::{Header, Lines, Tuples};
+use crate::copy::{Decoded, Header, Lines, Tuples};
 use crate::dml::row::RowInsert;
 use crate::dml::{DmlContext, Feed, OfRow};
 use crate::exec::eval_row;
@@ -96,6 +96,14 @@ pub(super) fn copy_from(
         let tuples = Tuples::new(input, load.targets.len())?;
         return load.run(&mut BinaryRows::new(tuples), feed()?);
     }
+    let mut decoded;
+    let input: &mut dyn BufRead = match copy.encoding.decoder()? {
+        None => input,
+        Some(decoder) => {
+            decoded = Decoded::new(input, decoder);
+            &mut decoded
+        }
+    };
     let mut rows = TextRows::new(Lines::new(input, copy.format.clone()));
     if copy.format.header != Header::No {
         rows.pass_header(&load, (copy.format.header == Header::Match).then_some(&names))?;

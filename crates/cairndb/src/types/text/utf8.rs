@@ -1,14 +1,11 @@
 //! Bytes as text.
 
-use crate::{Error, Result, SqlState};
+use crate::Result;
+use crate::types::Encoding;
 
 /// The text that bytes are. SQLSTATE 22021: they are none, or have the character 0.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
-    let invalid = |bytes: &[u8]| {
-        let shown: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
-        let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
-        Error::new(SqlState::INVALID_BYTE_SEQUENCE, message)
-    };
+    let invalid = |bytes: &[u8]| Encoding::UTF8.invalid(bytes);
     if has_zero_byte(bytes) {
         return Err(invalid(&[0]));
     }
