@@ -1,73 +1,14 @@
-"""The console as somebody sees it who clicks and types."""
+"""The console as somebody sees it who clicks and types: coming in, statements, results."""
 
 import os
-import signal
-import subprocess
 
 import pytest
-from selenium import webdriver
+from page import ODD, accessible, cells, look, one, run, told, until
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
-CAIRN = os.environ["CAIRN"]
-ODD = "<img src=x onerror=window.hacked=1>\"'\n\u202eabc</textarea><script>window.hacked=1</script>"
-
-
-@pytest.fixture
-def served(tmp_path):
-    file = tmp_path / "shop.cairn"
-    subprocess.run([CAIRN, file, "CREATE TABLE crew (id int PRIMARY KEY, name text)"], check=True, capture_output=True)
-    child = subprocess.Popen([CAIRN, "console", file], stdout=subprocess.PIPE, text=True)
-    yield child.stdout.readline().strip()
-    child.send_signal(signal.SIGINT)
-    assert child.wait(20) == 0
-
-
-@pytest.fixture
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,800"]:
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
-    yield driver
-    # (What is refused is said by its status.)
-    said = [line["message"] for line in driver.get_log("browser") if "status of 4" not in line["message"]]
-    driver.quit()
-    assert said == []
-
-
-def until(browser, what, time=20):
-    return WebDriverWait(browser, time, poll_frequency=0.02).until(lambda _: what())
-
-
-def one(browser, selector):
-    return until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, selector))[0]
-
-
-def run(browser, sql):
-    editor = one(browser, "#sql")
-    browser.execute_script("arguments[0].value = arguments[1]", editor, sql)
-    editor.send_keys(Keys.CONTROL, Keys.ENTER)
-    until(browser, lambda: one(browser, "#run").is_enabled())
-
-
-def told(browser):
-    return [line.text for line in browser.find_elements(By.CSS_SELECTOR, ".told")]
-
-
-def cells(browser):
-    # (All at once: they are others when the table is drawn again.)
-    return browser.execute_script("return [...document.querySelectorAll('[role=gridcell]')].map((cell) => cell.textContent)")
-
-
-def accessible(browser):
-    with open(os.environ["CAIRN_AXE"]) as script:
-        browser.execute_script(script.read())
-    found = browser.execute_async_script("axe.run().then((found) => arguments[arguments.length - 1](found.violations))")
-    assert [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found] == []
+# What is seen of a view once it is there.
+VIEWS = {"query": ".chart svg", "schema": ".item summary", "live": "#watch", "metrics": ".plot", "databases": "td"}
 
 
 def test_an_address_is_good_once_and_its_secret_is_nowhere(served, browser):
@@ -188,7 +129,14 @@ def test_it_is_accessible_in_both_schemes_and_on_small_screens(served, browser, 
     browser.get(served)
     run(browser, "SELECT n, 'x' AS name, NULL AS nothing FROM generate_series(1, 100) AS n; SELECT nothing")
     until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".error"))
-    accessible(browser)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    if folder := os.environ.get("CAIRN_SCREENSHOTS"):
-        browser.save_screenshot(f"{folder}/console-{scheme}-{width}.png")
+    one(browser, "article .bar button:last-of-type").click()
+    for view, there in VIEWS.items():
+        look(browser, view)
+        seen = one(browser, there)
+        if view == "schema":
+            seen.click()
+            one(browser, ".inside table")
+        accessible(browser)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, view
+        if folder := os.environ.get("CAIRN_SCREENSHOTS"):
+            browser.save_screenshot(f"{folder}/{view}-{scheme}-{width}.png")

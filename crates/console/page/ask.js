@@ -29,4 +29,28 @@ export async function ask(method, path, body) {
   throw new Refused(said);
 }
 
+// The rows of a statement.
+export const rows = async (name, sql, ...params) => (await ask("POST", database(name) + "/sql", { sql, params })).rows;
+
 export const database = (name) => "/db/" + encodeURIComponent(name).replace(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
+
+// Asks for events, and has each told as it comes, until they end or the signal says so.
+export async function stream(path, body, signal, told) {
+  const headers = { "X-Cairn-Csrf": kept.get("csrf", ""), "Content-Type": "application/json" };
+  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  if (!answer.ok) {
+    if (answer.status === 401) leave();
+    throw new Refused(await answer.json().catch(() => ({})));
+  }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const fields = Object.fromEntries(event.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
+      if (fields.event) told(fields.event, JSON.parse(fields.data));
+    }
+  }
+}

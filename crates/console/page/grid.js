@@ -1,6 +1,6 @@
 // A table of as many rows as there are: only what is seen is there as elements, and rows are asked for as they come into sight.
 
-import { el } from "./dom.js";
+import { copy, el } from "./dom.js";
 
 const ROW = 26;
 const PAGES = 40;
@@ -159,7 +159,7 @@ export class Grid {
     else if (event.key === "Enter") this.show();
     else if (event.key === "c" && event.ctrlKey) {
       const cell = this.at(this.row)?.[this.column];
-      navigator.clipboard?.writeText(cell == null ? "" : cell.text ?? cell);
+      copy(cell == null ? "" : cell.text ?? cell).then(() => this.node.focus());
     } else return;
     event.preventDefault();
   }

@@ -35,9 +35,16 @@ pub const INDEX: File = file!("index.html", "text/html; charset=utf-8");
 pub const FILES: &[File] = &[
     file!("app.js", SCRIPT),
     file!("ask.js", SCRIPT),
+    file!("chart.js", SCRIPT),
+    file!("databases.js", SCRIPT),
     file!("dom.js", SCRIPT),
     file!("editor.js", SCRIPT),
     file!("grid.js", SCRIPT),
+    file!("live.js", SCRIPT),
+    file!("metrics.js", SCRIPT),
+    file!("plan.js", SCRIPT),
+    file!("query.js", SCRIPT),
+    file!("schema.js", SCRIPT),
     file!("style.css", STYLE),
     file!("icon.svg", "image/svg+xml"),
 ];

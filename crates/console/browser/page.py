@@ -1,0 +1,52 @@
+"""What tests do with the page."""
+
+import os
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+ODD = "<img src=x onerror=window.hacked=1>\"'\n\u202eabc</textarea><script>window.hacked=1</script>"
+
+
+def until(browser, what, time=20):
+    return WebDriverWait(browser, time, poll_frequency=0.02).until(lambda _: what())
+
+
+def one(browser, selector):
+    return until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, selector))[0]
+
+
+def run(browser, sql):
+    editor = one(browser, "#sql")
+    browser.execute_script("arguments[0].value = arguments[1]", editor, sql)
+    editor.send_keys(Keys.CONTROL, Keys.ENTER)
+    until(browser, lambda: one(browser, "#run").is_enabled())
+
+
+def told(browser):
+    return [line.text for line in browser.find_elements(By.CSS_SELECTOR, ".told")]
+
+
+def cells(browser):
+    # (All at once: they are others when the table is drawn again.)
+    return browser.execute_script("return [...document.querySelectorAll('[role=gridcell]')].map((cell) => cell.textContent)")
+
+
+def accessible(browser):
+    with open(os.environ["CAIRN_AXE"]) as script:
+        browser.execute_script(script.read())
+    found = browser.execute_async_script("axe.run().then((found) => arguments[arguments.length - 1](found.violations))")
+    wrong = [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found]
+    assert not wrong, wrong
+
+
+def sql(browser, text):
+    """Runs a statement beside what the page shows."""
+    script = """import("/console/page/ask.js").then((page) => page.ask("POST", "/db/shop/sql", { sql: arguments[0] })).then(
+        () => arguments[1](null), (refused) => arguments[1](refused.message))"""
+    assert browser.execute_async_script(script, text) is None
+
+
+def look(browser, view):
+    one(browser, f"nav a[href='#{view}']").click()
