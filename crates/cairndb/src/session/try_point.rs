@@ -135,12 +135,16 @@ fn failed<T>(state: &SessionState, error: Error) -> Result<T> {
 
 /// What point statements have of [`Session::run_as_statement`]: a transaction follows the locks that it got; one with a time
 /// limit is looked at before, and waits for its next statement from here on.
+#[inline]
 fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> Result<T, Miss> {
-    let Some(open) = state.transaction.as_ref() else { return work() };
-    state.follow_locks();
-    if !state.settings.limits.has_times() {
-        return work();
-    }
+    let limited = match state.transaction.as_ref() {
+        Some(open) => {
+            state.follow_locks();
+            Some(open).filter(|_| state.settings.limits.has_times())
+        }
+        None => None,
+    };
+    let Some(open) = limited else { return work() };
     open.check_time(&state.settings.limits)?;
     let done = work();
     open.idle_since.set(sync::now());

@@ -42,6 +42,14 @@ impl AlignedBuf {
         self.blocks.len() * BLOCK
     }
 
+    /// Lets it have room for `bytes` in all.
+    #[cold]
+    pub fn reserve(&mut self, bytes: usize) {
+        let blocks = bytes.div_ceil(BLOCK).max(self.blocks.len());
+        self.blocks.reserve_exact(blocks - self.blocks.len());
+        self.blocks.resize(blocks, ZERO);
+    }
+
     /// Forgets the content and keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;

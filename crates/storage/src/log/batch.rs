@@ -10,7 +10,8 @@ use crate::io::AlignedBuf;
 /// The most bytes of log in memory that no write has taken yet.
 const BUFFER: usize = 1 << 20;
 
-/// What the buffers have room for at first.
+/// What the buffers have room for at first; then for [`BUFFER`] at once. (Growing by doubling left the allocator holes which
+/// took others' buffers that grow: they were copied where they had grown in place.)
 const FIRST: usize = 56 << 10;
 
 /// Records on their way to the log, laid out as they will be written: behind the bytes that share the first block with
@@ -73,7 +74,7 @@ impl OpenBatch {
         separate_blocks: bool,
         segment_bytes: usize,
     ) -> OpenBatch {
-        // They grow with the largest batch; most are small.
+        // Most batches are small.
         let capacity = FIRST.min(segment_bytes) + 2 * BLOCK;
         OpenBatch {
             buffer: AlignedBuf::with_capacity(capacity),
@@ -172,6 +173,7 @@ impl OpenBatch {
         let segment_end = segment_start + segments.size();
         let fits = end <= segment_end && self.buffer.len() + needed as usize <= BUFFER;
         if fits && self.segment.is_some() {
+            self.have_room(needed as usize);
             return Ok(false);
         }
         if self.records > 0 {
@@ -182,7 +184,16 @@ impl OpenBatch {
         let number = if self.segment.is_none() { self.base / segments.size() } else { segment_end / segments.size() };
         let place = segments.take(number, by).ok_or(NoRoom::NoSegment)?;
         self.enter_segment(number, place, segments, database);
+        self.have_room(needed as usize);
         Ok(true)
+    }
+
+    /// Lets the buffer have room for so many bytes, and what pads them.
+    #[inline]
+    fn have_room(&mut self, bytes: usize) {
+        if self.buffer.len() + bytes + BLOCK > self.buffer.capacity() {
+            self.buffer.reserve(BUFFER.min(self.segment_bytes) + 2 * BLOCK);
+        }
     }
 
     fn enter_segment(&mut self, number: u64, place: u32, segments: &Segments, database: u128) {

@@ -12,7 +12,7 @@
 //! - Between two looks the version before the newest counts as held. What died since waits in its list.
 
 use super::apart::KEPT;
-use super::cache::Pages;
+use super::cache::{PageInfo, Pages};
 use super::frames::{FREED, Frame, WRITING};
 use crate::broken::{self, Broken};
 use crate::sync::Ordering;
@@ -103,8 +103,9 @@ impl Pages {
             }
             let newest = reuse.held_before(version);
             for &id in step {
-                self.info.at(id).death.store(version, Ordering::Release);
-                self.place(&mut reuse, id, newest);
+                let info = self.info.at(id);
+                info.death.store(version, Ordering::Release);
+                self.place(&mut reuse, (id, info), newest);
             }
             if others.is_empty() {
                 // At least what is put there: while somebody follows from version to version, all of it is in a list first.
@@ -132,8 +133,9 @@ impl Pages {
         };
         for &id in ids {
             if self.can_bury(id, version) {
-                self.info.at(id).death.store(version, Ordering::Release);
-                self.place(&mut reuse, id, newest);
+                let info = self.info.at(id);
+                info.death.store(version, Ordering::Release);
+                self.place(&mut reuse, (id, info), newest);
             }
         }
         self.hand_over(&mut reuse);
@@ -185,7 +187,7 @@ impl Pages {
     pub(crate) fn free_private(&self, ids: &[u32]) {
         let mut reuse = self.reuse.lock();
         for &id in ids {
-            self.free(&mut reuse, id);
+            self.free(&mut reuse, (id, self.info.at(id)));
         }
         self.hand_over(&mut reuse);
     }
@@ -227,10 +229,9 @@ impl Pages {
 
     /// `newest`: the newest held version that could see the dead page.
     #[inline]
-    fn place(&self, reuse: &mut Reuse, id: u32, newest: u64) {
-        let info = self.info.at(id);
+    fn place(&self, reuse: &mut Reuse, (id, info): (u32, &PageInfo), newest: u64) {
         if newest == 0 || newest < info.joined.load(Ordering::Relaxed) {
-            return self.free(reuse, id);
+            return self.free(reuse, (id, info));
         }
         let list = reuse.list(newest);
         info.next.store(list.head, Ordering::Relaxed);
@@ -247,12 +248,13 @@ impl Pages {
                 return true;
             } else {
                 left -= 1;
-                let next = self.info.at(head).next.load(Ordering::Relaxed);
+                let info = self.info.at(head);
+                let next = info.next.load(Ordering::Relaxed);
                 if let Some(list) = reuse.loose.last_mut() {
                     list.head = next;
                 }
                 let newest = reuse.held_before(version);
-                self.place(reuse, head, newest);
+                self.place(reuse, (head, info), newest);
             }
         }
         false
@@ -260,7 +262,7 @@ impl Pages {
 
     /// The caller hands over soon, under the same hold of the lock.
     #[inline]
-    fn free(&self, reuse: &mut Reuse, id: u32) {
+    fn free(&self, reuse: &mut Reuse, (id, info): (u32, &PageInfo)) {
         while let Some(place) = self.frames.find(id) {
             // A write in flight under this id must land before anybody else's may begin.
             if place.state.is(WRITING) && !broken::is(Broken::FreedInFlight) {
@@ -275,7 +277,6 @@ impl Pages {
                 break;
             }
         }
-        let info = self.info.at(id);
         info.joined.store(0, Ordering::Release);
         info.death.store(0, Ordering::Release);
         reuse.freed.0.push(id);

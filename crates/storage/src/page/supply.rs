@@ -88,12 +88,13 @@ impl Supply {
         }
     }
 
+    /// Where there is none, there may be one once what is kept by id reaches further.
     #[inline]
     pub(super) fn take_id(&mut self, needs: Needs) -> Result<u32> {
         if let Some(id) = self.ids.pop() {
             return Ok(id);
         }
-        if self.end >= self.limit {
+        if self.end >= self.limit.min(self.reached) {
             return self.take_last(needs);
         }
         self.end += 1;
@@ -102,6 +103,9 @@ impl Supply {
 
     #[cold]
     fn take_last(&mut self, needs: Needs) -> Result<u32> {
+        if self.end >= self.reached {
+            return Err(Error::DiskFull { what: Error::NO_PAGE, needed: 0 });
+        }
         if let Some(id) = self.ids.pop_kept() {
             return Ok(id);
         }
@@ -163,6 +167,7 @@ mod tests {
     fn who_frees_finds_ids_where_others_do_not_and_a_checkpoint_where_he_does_not() {
         let mut supply = Supply::new(100, 64, FreeFrames::none(), 0);
         assert!(supply.ids.reach(164));
+        supply.reached = u32::MAX;
         let take = |supply: &mut Supply, needs| std::iter::from_fn(|| supply.take_id(needs).ok()).collect::<Vec<_>>();
         assert_eq!(take(&mut supply, Needs::More), (2..100).collect::<Vec<_>>());
         assert_eq!(take(&mut supply, Needs::Less), (100..148).collect::<Vec<_>>());
@@ -182,6 +187,7 @@ mod tests {
     fn the_reserve_is_cut_from_the_end_like_other_ids() {
         let mut supply = Supply::new(100, 64, FreeFrames::none(), 0);
         assert!(supply.ids.reach(164));
+        supply.reached = u32::MAX;
         while supply.take_id(Needs::Checkpoint).is_ok() {}
         (50..164).for_each(|id| supply.ids.insert(id));
         supply.fill_up();

@@ -82,14 +82,13 @@ pub(crate) fn get_group<'p, 'k>(
     }
     let mut at = [root; GROUP];
     let at = &mut at[..values.len()];
-    let node = |page: PageRef| pages.get(pin, page).map(Node::new).ok_or(Stop::Miss(page));
     for _ in 0..MAX_DEPTH {
         // All leaves of a tree are equally far from its root.
-        if !node(at[0])?.is_inner() {
-            return found_in_leaves(at, node, key, values, pin);
+        if !node(pages, pin, at[0])?.is_inner() {
+            return found_in_leaves(at, pages, key, values, pin);
         }
         for (i, page) in at.iter_mut().enumerate() {
-            let inner = node(*page)?;
+            let inner = node(pages, pin, *page)?;
             if !inner.is_inner() {
                 return Err(Stop::Misplaced(*page));
             }
@@ -100,15 +99,21 @@ pub(crate) fn get_group<'p, 'k>(
     Err(Stop::Misplaced(at[0]))
 }
 
+/// (With a call for each step a look-up of ten took 640 instructions more.)
+#[inline(always)]
+fn node<'p>(pages: &Pages, pin: &'p Pin<'_>, page: PageRef) -> Result<Node<'p>, Stop> {
+    pages.get(pin, page).map(Node::new).ok_or(Stop::Miss(page))
+}
+
 fn found_in_leaves<'p, 'k>(
     leaves: &[PageRef],
-    node: impl Fn(PageRef) -> Result<Node<'p>, Stop>,
+    pages: &Pages,
     key: impl Fn(usize) -> &'k [u8],
     values: &mut [&'p [u8]],
-    pin: &Pin<'_>,
+    pin: &'p Pin<'_>,
 ) -> Result<usize, Stop> {
     for (i, (page, value)) in leaves.iter().zip(&mut *values).enumerate() {
-        let leaf = match node(*page) {
+        let leaf = match node(pages, pin, *page) {
             Err(Stop::Miss(_)) if i > 0 => return Ok(i),
             leaf => leaf?,
         };
