@@ -144,15 +144,28 @@ def aggregate(engine):
     engine.connection.execute("SELECT parent, count(*), sum(amount) FROM item GROUP BY parent").fetchall()
 
 
+def waited_for_a_core():
+    """How long this thread has waited for a processor that others had; None where the system does not tell (Linux does)."""
+    try:
+        with open(f"/proc/self/task/{threading.get_native_id()}/schedstat") as told:
+            return int(told.read().split()[1]) / 1e9
+    except OSError:
+        return None
+
+
 def threads(count, sql, parameters, times):
-    """So many threads that each run it so often, each on a connection of its own."""
+    """So many threads that each run it so often, each on a connection of its own: how long that takes, and how long it takes a thread
+    beside its waits for a processor."""
 
     def work(engine):
-        connections = [engine.connect() for _ in range(count)]
+        connections, own = [engine.connect() for _ in range(count)], []
 
         def run(connection):
+            begun, before = time.perf_counter(), waited_for_a_core()
             for n in range(times):
                 connection.execute(sql, parameters(n)).fetchall()
+            took = time.perf_counter() - begun
+            own.append(took if before is None else took - (waited_for_a_core() - before))
 
         workers = [threading.Thread(target=run, args=(connection,)) for connection in connections]
         begun = time.perf_counter()
@@ -160,7 +173,7 @@ def threads(count, sql, parameters, times):
         [worker.join() for worker in workers]
         took = time.perf_counter() - begun
         [connection.close() for connection in connections]
-        return took
+        return took, statistics.mean(own)
 
     return work
 
@@ -375,9 +388,10 @@ def by_threads(cairn, rows, rounds):
     ):
         one, two = [], []
         for _ in range(rounds):
-            one.append(threads(1, sql, parameters, times)(cairn) / times)
-            two.append(threads(2, sql, parameters, times)(cairn) / times / 2)
-        line(what, two, one, "us", 1e6, goal)
+            for count, into in ((1, one), (2, two)):
+                into.append([took / times / count for took in threads(count, sql, parameters, times)(cairn)])
+        for at, how in ((0, ""), (1, ", beside their waits for a processor")):
+            line(what + how, [took[at] for took in two], [took[at] for took in one], "us", 1e6, goal)
 
 
 def main():

@@ -18,7 +18,7 @@ use pyo3::types::PyTuple;
 
 use crate::core::Core;
 use crate::errors::{raised, refused};
-use crate::released::released;
+use crate::released::locked;
 use crate::task_statement::{Begun, Ran, TaskStatement};
 use crate::wake::Task;
 use crate::workers::Running;
@@ -137,10 +137,7 @@ fn stop(answer: Bound<'_, PyAny>) -> PyErr {
 /// Has whoever waits for it hear that the connection is closed.
 pub(crate) fn close(py: Python<'_>, state: &Mutex<State>) {
     // Whoever polls it may wait for the interpreter.
-    let mut state = match state.try_lock() {
-        Ok(state) => state,
-        Err(_) => released(py, || state.lock().unwrap_or_else(PoisonError::into_inner)),
-    };
+    let mut state = locked(py, state);
     if state.end == End::NotYet {
         state.end(End::Closed);
     }

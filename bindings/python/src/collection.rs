@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use cairndb::{CollectionOptions, Jsonb, Value};
+use cairndb::{CollectionOptions, Jsonb, Rules, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList};
 
 use crate::connection::Connection;
 use crate::core::Core;
 use crate::errors::{raised, refused, refused_with};
 use crate::found::{Found, Told};
-use crate::from_python::{json_of, param};
+use crate::from_python::param;
 use crate::functions::type_of;
+use crate::question::{self, Object, Question, document, names, paths};
 use crate::released::released;
 use crate::to_python::Maker;
 use crate::watch::{Watch, Watched};
@@ -28,77 +29,52 @@ pub(crate) struct Collection {
     /// As it was asked for.
     #[pyo3(get)]
     name: String,
-}
-
-type Object<'a, 'py> = &'a Bound<'py, PyAny>;
-
-/// What is asked of documents that are to be found.
-struct Question {
-    filter: String,
-    sort: Vec<String>,
-    fields: Vec<String>,
-    limit: Option<u32>,
-    after: Option<String>,
-}
-
-impl Question {
-    fn of(
-        filter: Option<Object<'_, '_>>,
-        sort: Option<Object<'_, '_>>,
-        fields: Option<Object<'_, '_>>,
-        limit: Option<u32>,
-        after: Option<String>,
-    ) -> PyResult<Question> {
-        Ok(Question { filter: self::filter(filter)?, sort: names(sort)?, fields: names(fields)?, limit, after })
-    }
-
-    fn find<'c>(self, of: &'c cairndb::Collection<'_>) -> cairndb::Find<'c> {
-        let find = of.find(&self.filter).sort(self.sort).select(self.fields);
-        let find = if let Some(limit) = self.limit { find.limit(limit) } else { find };
-        if let Some(after) = self.after { find.after(after) } else { find }
-    }
-}
-
-/// A filter's text; all is found where there is none.
-fn filter(given: Option<Object<'_, '_>>) -> PyResult<String> {
-    given.filter(|given| !given.is_none()).map_or_else(|| Ok("{}".to_owned()), |given| Ok(document(given)?.to_string()))
-}
-
-/// One name, or several.
-fn names(given: Option<Object<'_, '_>>) -> PyResult<Vec<String>> {
-    match given.filter(|given| !given.is_none()) {
-        None => Ok(Vec::new()),
-        Some(one) if one.is_instance_of::<PyString>() => Ok(vec![one.extract()?]),
-        Some(several) => several.try_iter()?.map(|name| name?.extract()).collect(),
-    }
-}
-
-/// Names, and the path of each.
-fn paths(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
-    given.map_or_else(
-        || Ok(Vec::new()),
-        |given| given.iter().map(|(name, path)| Ok((name.extract()?, path.extract()?))).collect(),
-    )
-}
-
-/// What `json.dumps` writes of an object.
-fn document(object: Object<'_, '_>) -> PyResult<Jsonb> {
-    json_of(object)
+    /// Of whom it is seen; `None`: no rules hold.
+    claims: Option<Jsonb>,
 }
 
 impl Collection {
+    /// It, as whoever has the claims sees it.
+    fn looked_up<'c>(&self, connection: &'c cairndb::Connection) -> cairndb::Result<cairndb::Collection<'c>> {
+        match &self.claims {
+            Some(claims) => connection.collection_for_claims(&self.name, claims.clone()),
+            None => connection.collection(&self.name),
+        }
+    }
+
     /// Runs `work` with the interpreter let go.
+    fn on<T>(&self, py: Python<'_>, work: impl FnOnce(&cairndb::Connection) -> cairndb::Result<T>) -> PyResult<T> {
+        self.core.with(py, |open| {
+            open.begin(py, self.core.begins())?;
+            let connection = open.statements.connection();
+            released(py, || work(connection)).map_err(|error| raised(py, &error))
+        })
+    }
+
+    /// The same, on the collection.
     fn with<T>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&cairndb::Collection<'_>) -> cairndb::Result<T>,
     ) -> PyResult<T> {
-        self.core.with(py, |open| {
-            open.begin(py, self.core.begins())?;
-            let connection = open.statements.connection();
-            let done = released(py, || connection.collection(&self.name).and_then(|collection| work(&collection)));
-            done.map_err(|error| raised(py, &error))
-        })
+        self.on(py, |connection| work(&self.looked_up(connection)?))
+    }
+
+    /// Paths, and the collection of each, which are of the same connection.
+    fn expanded<'py>(
+        &self,
+        py: Python<'py>,
+        given: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<(String, Bound<'py, Collection>)>> {
+        let Some(given) = given else { return Ok(Vec::new()) };
+        let one = |(path, other): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
+            let (path, other) = (path.extract()?, other.cast_into::<Collection>()?);
+            match Arc::ptr_eq(&self.core, &other.get().core) {
+                true => Ok((path, other)),
+                false => Err(refused(py, "55000", "a page and what it expands are of one connection")),
+            }
+        };
+        given.iter().map(one).collect()
     }
 
     /// An id, as a value of the type that the collection's are of.
@@ -111,11 +87,13 @@ impl Collection {
 
 #[pymethods]
 impl Collection {
-    /// The collection of this name, which there is.
+    /// The collection of this name, which there is. `claims`: as somebody sees it, and may change it, who comes with these.
     #[new]
-    fn new(connection: &Bound<'_, Connection>, name: String) -> PyResult<Collection> {
+    #[pyo3(signature = (connection, name, claims=None))]
+    fn new(connection: &Bound<'_, Connection>, name: String, claims: Option<Object<'_, '_>>) -> PyResult<Collection> {
         let (py, core) = (connection.py(), connection.get().core.clone());
-        let collection = Collection { connection: connection.clone().unbind(), core, name };
+        let claims = claims.map(|claims| document(claims)).transpose()?;
+        let collection = Collection { connection: connection.clone().unbind(), core, name, claims };
         collection.with(py, |_| Ok(()))?;
         Ok(collection)
     }
@@ -269,7 +247,9 @@ impl Collection {
     }
 
     /// As many of them as `limit` says, and what `after` takes for those behind them.
-    #[pyo3(signature = (filter=None, *, sort=None, fields=None, limit=100, after=None))]
+    /// `expand`: collections by the paths at which documents name those of them, which are beside the page.
+    #[pyo3(signature = (filter=None, *, sort=None, fields=None, limit=100, after=None, expand=None))]
+    #[allow(clippy::too_many_arguments)]
     fn page<'py>(
         &self,
         py: Python<'py>,
@@ -278,18 +258,23 @@ impl Collection {
         fields: Option<Object<'_, '_>>,
         limit: u32,
         after: Option<String>,
+        expand: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let question = Question::of(filter, sort, fields, Some(limit), after)?;
-        let page = self.with(py, |collection| question.find(collection).page())?;
-        let told = Told::get(py)?;
-        let documents = page.documents.iter().map(|found| told.document(py, found)).collect::<PyResult<Vec<_>>>()?;
-        told.page.bind(py).call1((PyList::new(py, documents)?, page.next))
+        let expand = self.expanded(py, expand)?;
+        let page = self.on(py, |connection| {
+            let others = expand.iter().map(|(_, other)| other.get().looked_up(connection));
+            let (collection, others) = (self.looked_up(connection)?, others.collect::<cairndb::Result<Vec<_>>>()?);
+            let find = question.find(&collection);
+            expand.iter().zip(&others).fold(find, |find, ((path, _), other)| find.expand(path, other)).page()
+        })?;
+        Told::get(py)?.page(py, &page)
     }
 
     /// How many there are.
     #[pyo3(signature = (filter=None))]
     fn count(&self, py: Python<'_>, filter: Option<Object<'_, '_>>) -> PyResult<u64> {
-        let filter = self::filter(filter)?;
+        let filter = question::filter(filter)?;
         self.with(py, |collection| collection.find(&filter).count())
     }
 
@@ -311,7 +296,7 @@ impl Collection {
         sort: Option<Object<'_, '_>>,
         limit: Option<u32>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (filter, having, sort) = (self::filter(filter)?, self::filter(having)?, names(sort)?);
+        let (filter, having, sort) = (question::filter(filter)?, question::filter(having)?, names(sort)?);
         let (group, count_of, sum, avg) = (paths(group)?, paths(count_of)?, paths(sum)?, paths(avg)?);
         let (min, max) = (paths(min)?, paths(max)?);
         let groups = self.with(py, |collection| {
@@ -336,10 +321,10 @@ impl Collection {
     /// A live query over them; `pycairndb` wraps it.
     #[pyo3(signature = (filter=None))]
     fn _watch(&self, py: Python<'_>, filter: Option<Object<'_, '_>>) -> PyResult<Watch> {
-        let filter = self::filter(filter)?;
+        let filter = question::filter(filter)?;
         self.core.watch(py, |open| {
             let connection = open.statements.connection();
-            let live = released(py, || connection.collection(&self.name)?.find(&filter).watch());
+            let live = released(py, || self.looked_up(connection)?.find(&filter).watch());
             Ok(Watched::Live(Box::new(live.map_err(|error| raised(py, &error))?)))
         })
     }
@@ -347,6 +332,10 @@ impl Collection {
     /// What becomes of documents, of all collections and tables; SQLSTATE 55000 where this one has no change feed.
     #[pyo3(signature = (from_token=None))]
     fn _changes(&self, py: Python<'_>, from_token: Option<&str>) -> PyResult<Watch> {
+        if self.claims.is_some() {
+            let hint = "watch() tells what becomes of the documents that they let see.";
+            return Err(refused_with(py, "0A000", "a change feed knows no claims", hint));
+        }
         let from = from_token.map(str::parse).transpose().map_err(|error| raised(py, &error))?;
         self.core.watch(py, |open| {
             let (connection, database) = (open.statements.connection(), open.handle.database());
@@ -384,6 +373,36 @@ impl Collection {
     fn set_schema(&self, py: Python<'_>, schema: Option<Object<'_, '_>>) -> PyResult<()> {
         let schema = schema.map(|schema| document(schema)).transpose()?.map(|schema| schema.to_string());
         self.with(py, |collection| collection.set_schema(schema.as_deref()))
+    }
+
+    /// Who may do what with its documents from now on, if he comes with claims: conditions of SQL over `id`, `doc`, `version`, `claims` and,
+    /// of `update`, `old`. What is not said nobody may.
+    #[pyo3(signature = (*, list=None, view=None, create=None, update=None, delete=None))]
+    fn set_rules(
+        &self,
+        py: Python<'_>,
+        list: Option<String>,
+        view: Option<String>,
+        create: Option<String>,
+        update: Option<String>,
+        delete: Option<String>,
+    ) -> PyResult<()> {
+        let mut rules = Rules::default();
+        (rules.list, rules.view, rules.create, rules.update, rules.delete) = (list, view, create, update, delete);
+        self.with(py, |collection| collection.set_rules(&rules))
+    }
+
+    /// What was set so, by name.
+    #[getter]
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rules = self.with(py, |collection| collection.rules())?;
+        let made = PyDict::new(py);
+        let Rules { list, view, create, update, delete, .. } = rules;
+        let all = [("list", list), ("view", view), ("create", create), ("update", update), ("delete", delete)];
+        for (name, rule) in all.into_iter().filter_map(|(name, rule)| Some((name, rule?))) {
+            made.set_item(name, rule)?;
+        }
+        Ok(made)
     }
 
     /// What was set so.

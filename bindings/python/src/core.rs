@@ -19,7 +19,7 @@ use crate::files::Handle;
 use crate::from_python::Given;
 use crate::functions::{self, with_cause};
 use crate::open::{Done, Open};
-use crate::released::released;
+use crate::released::{locked, released};
 use crate::signals::watch;
 use crate::watch::{Inner, Watch, Watched};
 
@@ -95,11 +95,7 @@ impl Core {
             let message = "the connection is running a statement, and can not be used from within it";
             return Err(refused_with(py, "55006", message, "Use another connection there."));
         }
-        let open = match self.open.try_lock() {
-            Ok(open) => open,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => released(py, || self.open.lock().unwrap_or_else(PoisonError::into_inner)),
-        };
+        let open = locked(py, &self.open);
         self.inside.store(me, Ordering::Relaxed);
         Ok(Inside { core: self, open })
     }

@@ -14,7 +14,7 @@ use pyo3::types::PyTuple;
 
 use crate::errors::{raised, refused};
 use crate::functions::{self, with_cause};
-use crate::released::released;
+use crate::released::{locked, released};
 use crate::shape::Shape;
 use crate::to_python::Maker;
 
@@ -163,12 +163,7 @@ impl Feed {
 impl Held for Feed {
     /// Makes tuples of all rows.
     fn hold(&self, py: Python<'_>) -> PyResult<()> {
-        // Whoever reads them meanwhile may need the interpreter.
-        let state = match self.state.try_lock() {
-            Ok(state) => state,
-            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
-        };
-        let mut state = state;
+        let mut state = locked(py, &self.state);
         if state.rows.as_ref().is_some_and(Rows::is_endless) {
             return Ok(());
         }
@@ -183,11 +178,7 @@ impl Held for Feed {
     }
 
     fn close(&self, py: Python<'_>) {
-        let state = match self.state.try_lock() {
-            Ok(mut state) => state.close(),
-            Err(_) => released(py, || self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).close()),
-        };
-        let State { rows, ready, held, batches, .. } = state;
+        let State { rows, ready, held, batches, .. } = locked(py, &self.state).close();
         drop(held);
         released(py, move || drop((rows, ready, batches)));
     }

@@ -5,9 +5,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use cairndb::{Document, Documents, Value};
+use cairndb::{Document, Documents, Page, Value};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList};
 
 use crate::core::Core;
 use crate::errors::{raised, refused};
@@ -145,7 +146,7 @@ impl Drop for Found {
 /// The classes of what is told of documents.
 pub(crate) struct Told {
     pub(crate) written: Py<PyAny>,
-    pub(crate) page: Py<PyAny>,
+    page: Py<PyAny>,
     document: Py<PyAny>,
 }
 
@@ -158,6 +159,24 @@ impl Told {
             let class = |name: &str| PyResult::Ok(module.getattr(name)?.unbind());
             Ok(Told { written: class("Written")?, page: class("Page")?, document: class("Document")? })
         })
+    }
+
+    /// A page's object: what its documents name is a dict by paths of a list, which has of each document a document, None or a list.
+    pub(crate) fn page<'py>(&self, py: Python<'py>, page: &Page) -> PyResult<Bound<'py, PyAny>> {
+        let list = |documents: &[Document]| {
+            let made = documents.iter().map(|found| self.document(py, found)).collect::<PyResult<Vec<_>>>()?;
+            PyResult::Ok(PyList::new(py, made)?.into_any())
+        };
+        let expanded = PyDict::new(py);
+        for at in &page.expanded {
+            let named = at.named.iter().map(|named| match (named.is_list, named.documents.first()) {
+                (true, _) => list(&named.documents),
+                (false, Some(found)) => self.document(py, found),
+                (false, None) => Ok(py.None().into_bound(py)),
+            });
+            expanded.set_item(&at.path, PyList::new(py, named.collect::<PyResult<Vec<_>>>()?)?)?;
+        }
+        self.page.bind(py).call1((list(&page.documents)?, &page.next, expanded))
     }
 
     /// A document's object.

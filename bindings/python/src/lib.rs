@@ -27,6 +27,7 @@ mod known;
 mod many;
 mod open;
 mod placeholders;
+mod question;
 mod released;
 mod row;
 mod setup;

@@ -1,5 +1,7 @@
 //! Letting go of the interpreter.
 
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
 use pyo3::Python;
 
 /// What stays on its thread.
@@ -18,4 +20,15 @@ impl<T> Same<T> {
 pub(crate) fn released<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     let work = Same(work);
     py.detach(move || Same(work.take()())).take()
+}
+
+/// Locks what a thread may have locked that needs the interpreter. What a panic has left locked last is taken as it is.
+#[inline]
+pub(crate) fn locked<'a, T>(py: Python<'_>, lock: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    match lock.try_lock() {
+        Ok(guard) => guard,
+        // (This has the guard: who locks again in its presence waits for himself.)
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => released(py, || lock.lock().unwrap_or_else(PoisonError::into_inner)),
+    }
 }

@@ -4,7 +4,7 @@
 
 use cairndb::{Array, DataType, Interval, Numeric, NumericRef, TimeTz, Value, ValueRef, to_text};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDateTime, PyDelta, PyDict, PyList, PyString, PyTime, PyTuple, PyTzInfo};
+use pyo3::types::{PyBytes, PyDateTime, PyDelta, PyDict, PyList, PyTime, PyTuple, PyTzInfo};
 use pyo3::{ffi, intern};
 
 use crate::calendar::{DAY_MICROS, DAYS, ORDINAL_2000, civil, clock};
@@ -54,9 +54,9 @@ impl<'py> Maker<'py> {
         if made.is_null() { Err(PyErr::fetch(self.py)) } else { Ok(made) }
     }
 
-    /// As `object`, of a value of its own.
-    pub(crate) fn value(&self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-        let made = self.object(ValueRef::from(value))?;
+    /// As `object`.
+    pub(crate) fn value<'a>(&self, value: impl Into<ValueRef<'a>>) -> PyResult<Bound<'py, PyAny>> {
+        let made = self.object(value.into())?;
         // SAFETY: `object` gives a new reference.
         Ok(unsafe { Bound::from_owned_ptr(self.py, made) })
     }
@@ -83,9 +83,9 @@ impl<'py> Maker<'py> {
                 named.set_item(intern!(py, "bytes"), PyBytes::new(py, &bytes))?;
                 self.known.uuid.bind(py).call((), Some(&named))?
             }
-            ValueRef::Json(text) => self.known.json_loads.bind(py).call1((text,))?,
-            ValueRef::Jsonb(document) => self.known.json_loads.bind(py).call1((document.to_string(),))?,
-            ValueRef::Enum(value) => PyString::new(py, value.label()).into_any(),
+            ValueRef::Json(text) => self.known.json_loads.bind(py).call1((self.text(text)?,))?,
+            ValueRef::Jsonb(document) => self.known.json_loads.bind(py).call1((self.text(&document.to_string())?,))?,
+            ValueRef::Enum(value) => self.text(value.label())?,
             ValueRef::Composite(row) => {
                 let fields = row.values().iter().map(|value| self.value(value)).collect::<PyResult<Vec<_>>>()?;
                 PyTuple::new(py, fields)?.into_any()
@@ -93,14 +93,19 @@ impl<'py> Maker<'py> {
             ValueRef::Array(array) => self.array(array)?,
             other => {
                 let text = to_text(&other.to_value(), &cairndb::EvalContext::now());
-                PyString::new(py, &text).into_any()
+                self.text(&text)?
             }
         })
     }
 
+    /// A str. (PyO3's own panics where there is no memory for it.)
+    fn text(&self, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.value(ValueRef::Text(text))
+    }
+
     fn decimal(&self, number: NumericRef<'_>) -> PyResult<Bound<'py, PyAny>> {
         let text = number.to_cow().to_string();
-        self.known.decimal.bind(self.py).call1((text,))
+        self.known.decimal.bind(self.py).call1((self.text(&text)?,))
     }
 
     fn beyond(&self, what: &str) -> PyErr {

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import json
+import signal
 import threading
 import uuid
 
@@ -244,3 +245,10 @@ def test_moments_are_shown_in_the_zone_of_the_settings():
     finally:
         connection.settings_dict["TIME_ZONE"] = None
         del connection.timezone, connection.timezone_name
+
+
+def test_ctrl_c_is_the_shells_while_it_runs(monkeypatch):
+    seen, before = [], signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr("subprocess.run", lambda command, **_: seen.append((command, signal.getsignal(signal.SIGINT))))
+    connection.client.runshell(["--read-only"])
+    assert seen == [(["cairn", ":memory:django", "--read-only"], signal.SIG_IGN)] and signal.getsignal(signal.SIGINT) is before

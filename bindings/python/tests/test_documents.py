@@ -227,3 +227,68 @@ def test_tasks_have_documents(path):
             await notes.get("2")
 
     asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_a_page_has_what_its_documents_name(db, notes):
+    people = db.create_collection("people")
+    people.insert_many([{"name": "Ada"}, {"name": "Bob"}], ids=["ada", "bob"])
+    notes.insert_many([{"by": "ada"}, {"by": ["bob", "nobody"]}, {}, {"by": "nobody"}], ids=["a", "b", "c", "d"])
+    page = notes.page(sort="id", expand={"by": people})
+    of_a, of_b, of_c, of_d = page.expanded["by"]
+    assert of_a.id == "ada" and of_a.doc == {"name": "Ada"} and [found.id for found in of_b] == ["bob"]
+    assert of_c is None and of_d is None and notes.page().expanded == {}
+    with pytest.raises(pycairndb.Error):
+        notes.page(expand={"by": db.again().collection("people")})
+    with pytest.raises(TypeError):
+        notes.page(expand={"by": "people"})
+
+
+def test_who_comes_with_claims_sees_what_the_rules_say(db, notes):
+    assert notes.rules == {}
+    with pytest.raises(pycairndb.ProgrammingError) as error:
+        db.collection("notes", claims={"sub": "ada"})
+    assert error.value.sqlstate == "42501"
+    own = "doc -> 'owner' = claims -> 'sub'"
+    with pytest.raises(pycairndb.ProgrammingError):
+        notes.set_rules(view="nothing = claims")
+    notes.set_rules(list=own, view=own, create=own)
+    assert notes.rules == {"list": own, "view": own, "create": own}
+    notes.put("b", {"owner": "bob"})
+    of_ada = db.collection("notes", claims={"sub": "ada"})
+    with of_ada.watch() as seen:
+        assert next(seen).added == []
+        of_ada.insert({"owner": "ada"}, id="a")
+        assert [found.id for found in seen.next(10).added] == ["a"]
+    assert [found.id for found in of_ada.find()] == ["a"] and of_ada.count() == 1 and of_ada.get("b") is None
+    for refused in (lambda: of_ada.insert({"owner": "bob"}), lambda: of_ada.delete("a")):
+        with pytest.raises(pycairndb.ProgrammingError) as error:
+            refused()
+        assert error.value.sqlstate == "42501"
+    with pytest.raises(pycairndb.NotSupportedError):
+        of_ada.changes()
+    # What is expanded is seen by the claims of its own collection.
+    notes.put("c", {"owner": "ada", "beside": ["a", "b"]})
+    (beside,) = notes.page({"beside": {"$exists": True}}, expand={"beside": of_ada}).expanded["beside"]
+    assert [found.id for found in beside] == ["a"]
+    notes.set_rules()
+    assert notes.rules == {}
+
+
+def test_tasks_come_with_claims(path):
+    async def work():
+        async with await aio.connect(path) as db:
+            notes = await db.create_collection("notes")
+            await notes.set_rules(list="doc -> 'owner' = claims -> 'sub'", view="true")
+            assert list(await notes.rules()) == ["list", "view"]
+            await notes.insert_many([{"owner": "ada", "by": "1"}, {"owner": "bob"}], ids=["1", "2"])
+            of_ada = await db.collection("notes", claims={"sub": "ada"})
+            assert [found.id async for found in of_ada.find()] == ["1"] and await of_ada.count() == 1
+            page = await of_ada.page(expand={"by": notes})
+            assert [found.id for found in page.expanded["by"]] == ["1"]
+
+            async def within(tx):
+                return await tx.collection("notes", claims={"sub": "bob"}).count()
+
+            assert await db.transaction(within) == 1
+
+    asyncio.run(work())

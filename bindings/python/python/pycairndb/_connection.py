@@ -167,11 +167,12 @@ class Connection(_pycairndb.Connection):
         """Another connection to the same database, one in memory, too, with this one's `autocommit` and `row_factory`."""
         return type(self)(None, _like=self)
 
-    def collection(self, name: str, /) -> Collection:
-        """A collection of documents that there is: its name, or its schema's and its own with a dot between."""
+    def collection(self, name: str, /, *, claims: Mapping[str, Any] | None = None) -> Collection:
+        """A collection of documents that there is: its name, or its schema's and its own with a dot between. `claims`: as somebody sees it,
+        and may change it, who comes with these, by its rules."""
         from ._documents import Collection
 
-        return Collection(self, name)
+        return Collection(self, name, claims)
 
     def create_collection(self, name: str, /, *, ids: str = "text", change_feed: bool = True) -> Collection:
         """A collection, which is made if there is none of this name: its ids are 'text', 'uuid' or 'bigint'."""

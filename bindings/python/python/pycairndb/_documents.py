@@ -24,10 +24,12 @@ class Written(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Some documents, and what `after` takes for those behind them; None: there are no more."""
+    """Some documents, and what `after` takes for those behind them; None: there are no more. `expanded` has by path what each of them
+    names there: a document, None, or of a list those that there are."""
 
     documents: list[Document]
     next: str | None
+    expanded: dict[str, list[Any]]
 
 
 class DocumentChange(NamedTuple):

@@ -101,7 +101,18 @@ class Found:
     def close(self) -> None: ...
 
 class Collection:
-    def __init__(self, connection: Connection, name: str) -> None: ...
+    def __init__(self, connection: Connection, name: str, claims: Mapping[str, Any] | None = None) -> None: ...
+    @property
+    def rules(self) -> dict[str, str]: ...
+    def set_rules(
+        self,
+        *,
+        list: str | None = None,
+        view: str | None = None,
+        create: str | None = None,
+        update: str | None = None,
+        delete: str | None = None,
+    ) -> None: ...
     @property
     def connection(self) -> Any: ...
     @property
@@ -144,6 +155,7 @@ class Collection:
         fields: str | Iterable[str] | None = None,
         limit: int = 100,
         after: str | None = None,
+        expand: dict[str, Collection] | None = None,
     ) -> Any: ...
     def count(self, filter: dict[str, Any] | None = None) -> int: ...
     def aggregate(

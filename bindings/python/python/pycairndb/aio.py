@@ -18,7 +18,7 @@ import itertools
 import os
 import random
 from collections import deque
-from typing import Any, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, TypeVar
+from typing import Any, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, TypeVar
 
 from . import _errors
 from ._connection import Connection as _Connection
@@ -86,10 +86,11 @@ class Connection:
                     raise
         raise ValueError("attempts is at least 1")
 
-    async def collection(self, name: str, /) -> Collection:
-        """A collection of documents that there is; each call on it is a transaction of its own."""
-        collection = Collection(name, self._on_one, self)
-        await self._on_one(lambda connection: connection.collection(name))
+    async def collection(self, name: str, /, *, claims: Mapping[str, Any] | None = None) -> Collection:
+        """A collection of documents that there is; each call on it is a transaction of its own. `claims`: as somebody sees it who comes with
+        these."""
+        collection = Collection(name, self._on_one, self, claims)
+        await self._on_one(lambda connection: connection.collection(name, claims=claims))
         return collection
 
     async def create_collection(self, name: str, /, *, ids: str = "text", change_feed: bool = True) -> Collection:
@@ -211,19 +212,28 @@ class Transaction:
         """Runs it for each of the parameters; how many rows were changed."""
         return await self._of._run(self._connection, lambda: self._connection.executemany(sql, parameters).rowcount)
 
-    def collection(self, name: str, /) -> Collection:
+    def collection(self, name: str, /, *, claims: Mapping[str, Any] | None = None) -> Collection:
         """A collection of documents, in this transaction."""
-        return Collection(name, lambda work: self._of._run(self._connection, lambda: work(self._connection)), None)
+        return Collection(name, lambda work: self._of._run(self._connection, lambda: work(self._connection)), None, claims)
 
 
 class Collection:
     """A collection of documents: `pycairndb`'s, awaited."""
 
-    def __init__(self, name: str, on_one: Callable[[Callable[[_Connection], Any]], Awaitable[Any]], of: Connection | None) -> None:
-        self.name, self._on_one, self._of = name, on_one, of
+    def __init__(
+        self,
+        name: str,
+        on_one: Callable[[Callable[[_Connection], Any]], Awaitable[Any]],
+        of: Connection | None,
+        claims: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.claims, self._on_one, self._of = name, claims, on_one, of
+
+    def _at(self, connection: _Connection) -> Any:
+        return connection.collection(self.name, claims=self.claims)
 
     def _on(self, work: Callable[[Any], T]) -> Awaitable[T]:
-        return self._on_one(lambda connection: work(connection.collection(self.name)))
+        return self._on_one(lambda connection: work(self._at(connection)))
 
     async def insert(self, doc: Any, /, *, id: Any = None) -> Written:
         """A new document, under this id or one that it gets."""
@@ -265,7 +275,7 @@ class Collection:
             return
         async with _Taken(self._of) as connection:
             run = self._of._run
-            found = await run(connection, lambda: connection.collection(self.name).find(filter, **wanted))
+            found = await run(connection, lambda: self._at(connection).find(filter, **wanted))
             try:
                 while documents := await run(connection, lambda: list(itertools.islice(found, _BATCH))):
                     for document in documents:
@@ -277,9 +287,25 @@ class Collection:
         """The first of them."""
         return await self._on(lambda notes: notes.find_one(filter, **wanted))
 
-    async def page(self, filter: dict[str, Any] | None = None, **wanted: Any) -> Page:
-        """As many of them as `limit` says, and what `after` takes for those behind them."""
-        return await self._on(lambda notes: notes.page(filter, **wanted))
+    async def page(
+        self, filter: dict[str, Any] | None = None, *, expand: dict[str, Collection] | None = None, **wanted: Any
+    ) -> Page:
+        """As many of them as `limit` says, and what `after` takes for those behind them; beside them those of other collections that they
+        name at paths (`expand`)."""
+
+        def work(connection: _Connection) -> Page:
+            others = {path: other._at(connection) for path, other in (expand or {}).items()}
+            return self._at(connection).page(filter, expand=others, **wanted)
+
+        return await self._on_one(work)
+
+    async def set_rules(self, **rules: str) -> None:
+        """Who may do what with its documents from now on, if he comes with claims: `list`, `view`, `create`, `update`, `delete`."""
+        await self._on(lambda notes: notes.set_rules(**rules))
+
+    async def rules(self) -> dict[str, str]:
+        """What was set so."""
+        return await self._on(lambda notes: notes.rules)
 
     async def count(self, filter: dict[str, Any] | None = None) -> int:
         """How many there are."""
@@ -300,7 +326,7 @@ class Collection:
     async def _watching(self, begin: Callable[[Any], Watching]) -> Watching:
         if self._of is None:
             raise _errors.make("25001", "what changes is watched outside of transactions", None, None, None, None, None, (None,) * 4)
-        return await self._of._on_any(lambda connection: begin(connection.collection(self.name)))
+        return await self._of._on_any(lambda connection: begin(self._at(connection)))
 
 
 async def connect(database: str | os.PathLike[str], *, connections: int = 4, **options: Any) -> Connection:

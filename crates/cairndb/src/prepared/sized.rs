@@ -109,6 +109,23 @@ mod tests {
         }
     }
 
+    /// A sample of the values can not tell ten rows of so many from two hundred; how many numbers lie in the range does.
+    #[test]
+    fn a_few_numbers_of_a_large_table_are_few_rows() {
+        let conn = connection();
+        conn.execute_script(&format!(
+            "DELETE FROM parent WHERE id >= 200;
+             INSERT INTO item SELECT g, g % 200, now() FROM generate_series(40000, 399999) AS s(g);
+             ANALYZE;
+             PREPARE by_id AS {JOIN}"
+        ))
+        .expect("a script");
+        for (few, many) in [("by_id(500, 510)", "by_id(0, 1000)"), ("by_id(200010, 200020)", "by_id(300000, 500000)")] {
+            assert!(told(&conn, few).contains("Nested Loop"), "{few}: {}", told(&conn, few));
+            assert!(!told(&conn, many).contains("Nested Loop"), "{many}: {}", told(&conn, many));
+        }
+    }
+
     #[test]
     fn either_plan_answers_the_same_whatever_it_was_made_for() {
         let conn = connection();

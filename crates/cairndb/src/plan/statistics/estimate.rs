@@ -199,10 +199,30 @@ pub(in crate::plan) fn range_share(info: Option<&ColumnInfo>, bounds: &[RangeBou
         (Some(RANGE_UNKNOWN), Some(RANGE_UNKNOWN)) => RANGE_PAIR_UNKNOWN,
         (Some(lower), Some(upper)) => {
             let known = 1.0 - info.map_or(0.0, |info| info.null_fraction);
-            (lower + upper - known).max(RANGE_LEAST)
+            let least = whole_numbers(bounds).zip(info).map(|(count, info)| count / info.distinct.max(1.0));
+            (lower + upper - known).max(least.map_or(RANGE_LEAST, |least| least.min(RANGE_LEAST)))
         }
         (lower, upper) => lower.or(upper).unwrap_or(1.0),
     }
+}
+
+/// How many whole numbers, or days, lie between these bounds, where both are such: no more values than that can be in the range.
+fn whole_numbers(bounds: &[RangeBound<'_>]) -> Option<f64> {
+    let (mut first, mut last) = (None, None);
+    for (op, value) in bounds {
+        let number = match value {
+            Some(Value::SmallInt(number)) => i64::from(*number),
+            Some(Value::Integer(number)) => i64::from(*number),
+            Some(Value::BigInt(number)) => *number,
+            Some(Value::Date(day)) => i64::from(*day),
+            _ => continue,
+        };
+        match op {
+            Operator::Greater | Operator::GreaterEqual => first = first.max(Some(number)),
+            _ => last = Some(last.map_or(number, |last: i64| last.min(number))),
+        }
+    }
+    Some((last? as f64 - first? as f64 + 1.0).max(1.0))
 }
 
 /// The share of rows that satisfy the condition.
