@@ -1,8 +1,10 @@
 //! The command line's arguments.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use cairn_complete::first_words;
+use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::console::ConsoleArgs;
@@ -201,8 +203,36 @@ pub enum Input {
 pub fn read() -> (Cli, Vec<Input>) {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if let Some(mistaken) = cli.shell.file.as_deref().and_then(mistaken) {
+        Cli::command().error(ErrorKind::InvalidValue, mistaken).exit();
+    }
     let inputs = in_order(&matches, &cli.shell);
     (cli, inputs)
+}
+
+/// What is wrong with a name of a file that is not there, where it is a statement or nearly a command rather than a name.
+fn mistaken(file: &Path) -> Option<String> {
+    let name = file.to_str().filter(|name| !name.contains(['.', '/', '\\', ':']) && !file.exists())?;
+    if let Some((word, _)) = name.split_once(char::is_whitespace)
+        && first_words().any(|first| first.eq_ignore_ascii_case(word))
+    {
+        return Some(format!(
+            "{name:?} is a statement, and no file: it stands behind one, as in cairn :memory: {name:?}"
+        ));
+    }
+    let cli = Cli::command();
+    let commands = cli.get_subcommands().map(clap::Command::get_name);
+    let distance = |command: &str| strsim::damerau_levenshtein(command, &name.to_ascii_lowercase());
+    let near = commands.map(|command| (distance(command), command)).min()?;
+    let meant = match near {
+        _ if name.eq_ignore_ascii_case("version") => "--version",
+        (1, command) if command.len() > 3 => command,
+        (2, command) if command.len() > 5 => command,
+        _ => return None,
+    };
+    Some(format!(
+        "there is no command {name:?}; did you mean cairn {meant}? (A new database of that name is made by ./{name})"
+    ))
 }
 
 fn in_order(matches: &ArgMatches, shell: &ShellArgs) -> Vec<Input> {
@@ -227,6 +257,17 @@ mod tests {
     #[test]
     fn the_definition_of_the_arguments_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_no_files_name_is_told() {
+        let said = |name: &str| mistaken(Path::new(name)).unwrap_or_default();
+        assert!(said("verfy").contains("did you mean cairn verify?"));
+        assert!(said("stat").contains("cairn stats?") && said("version").contains("cairn --version?"));
+        assert!(said("select 1").contains("cairn :memory: \"select 1\""));
+        for name in ["x", "data", "verfy.cairn", "./verfy", "my file", ":memory:", "tests"] {
+            assert_eq!(said(name), "", "{name}");
+        }
     }
 
     #[test]

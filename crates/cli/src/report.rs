@@ -11,7 +11,7 @@ use crate::output::shown;
 const EXCERPT_COLUMNS: usize = 60;
 
 /// Why a command of the shell did not succeed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Failure {
     /// A statement failed.
     Sql {
@@ -76,6 +76,24 @@ impl fmt::Display for Failure {
             Failure::BrokenPipe => f.write_str("the output was closed"),
         }
     }
+}
+
+/// All that is known of a failure.
+pub fn verbose(failure: &Failure) -> String {
+    let mut out = failure.to_string();
+    let Failure::Sql { error, .. } = failure else { return out };
+    for (name, part) in [
+        ("SCHEMA NAME", error.schema()),
+        ("TABLE NAME", error.table()),
+        ("COLUMN NAME", error.column()),
+        ("DATATYPE NAME", error.data_type()),
+        ("CONSTRAINT NAME", error.constraint()),
+    ] {
+        if let Some(part) = part {
+            let _ = write!(out, "\n{name}:  {}", shown(part));
+        }
+    }
+    out
 }
 
 fn describe(error: &cairndb::Error, text: &str, context: Option<&str>) -> String {

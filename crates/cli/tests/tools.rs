@@ -440,6 +440,7 @@ fn the_cache_has_the_size_that_is_asked_for_and_takes_memory_as_it_is_used() {
         let output = cairn(folder.path(), &["--cache-bytes", wrong, "x.cairn", "-c", "SELECT 1"]);
         assert_eq!(output.status.code(), Some(2), "{wrong}: {}", text(&output));
     }
+    good(folder.path(), &["x.cairn", "-c", "CREATE TABLE t (a int)"]);
     let told = good(folder.path(), &["stats", "x.cairn"]);
     assert!(["page_hits", "page_misses", "pages_read", "cache_bytes"].iter().all(|name| told.contains(name)), "{told}");
 }
@@ -514,7 +515,7 @@ fn a_typed_connect_opens_what_is_there_and_makes_no_file() {
     }
     let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["other one.cairn", "x.cairn"]);
+    assert_eq!(names, ["other one.cairn"]);
 }
 
 #[test]

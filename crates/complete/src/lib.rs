@@ -5,4 +5,4 @@ mod cursor;
 mod words;
 
 pub use candidates::Completer;
-pub use words::KEYWORDS;
+pub use words::{KEYWORDS, first_words};

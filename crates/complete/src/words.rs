@@ -2,8 +2,12 @@
 
 use cairndb::reference::{STATEMENTS, Statement};
 
-/// The first words of statements.
-pub(crate) fn first_words() -> impl Iterator<Item = &'static str> {
+/// The first words of statements, in order.
+///
+/// ```
+/// assert!(cairn_complete::first_words().any(|word| word == "SELECT"));
+/// ```
+pub fn first_words() -> impl Iterator<Item = &'static str> {
     let first = |statement: &'static Statement| statement.name.split(' ').next().unwrap_or(statement.name);
     let more = ["CLOSE", "DEALLOCATE", "EXECUTE", "FETCH", "MOVE", "RESET", "SHOW", "START", "WITH"];
     let mut words: Vec<&str> = STATEMENTS.iter().map(first).chain(more).collect();

@@ -17,6 +17,22 @@ pub(crate) struct Place<'a> {
 type Rule = (fn(&Place<'_>) -> bool, Hint);
 
 static RULES: &[Rule] = &[
+    (
+        |at| at.before.is_empty() && (word(at.rest, "describe") || word(at.rest, "desc")),
+        "What a table is made of says \\d NAME in the shell, or information_schema.columns.",
+    ),
+    (
+        |at| at.before.is_empty() && word(at.rest, "use"),
+        "One database is open at a time: \\c FILE in the shell opens another; a schema is chosen by SET search_path.",
+    ),
+    (
+        |at| word(at.before, "show") && word(at.rest, "create"),
+        "Definitions are written by \\d NAME in the shell, and by cairn dump --schema-only.",
+    ),
+    (
+        |at| word(at.before, "columns") && (word(at.rest, "from") || word(at.rest, "in")),
+        "What a table is made of says \\d NAME in the shell, or information_schema.columns.",
+    ),
     (|at| at.rest.starts_with('`'), "Names are quoted with double quotes (\"name\"), not with backticks."),
     (|at| at.rest.starts_with("=="), "Equality is written =, not ==."),
     (|at| at.rest.starts_with("&&"), "Conditions are joined with AND, not &&."),

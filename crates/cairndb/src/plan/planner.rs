@@ -33,7 +33,7 @@ impl Planned {
         total: f64,
         rows: f64,
     ) -> Planned {
-        let width = columns.iter().map(|column| column.width).sum();
+        let width = columns.iter().fold(0.0, |sum, column| sum + column.width);
         let rows = rows.max(1.0);
         let columns = columns.into_iter().map(|column| column.within(rows)).collect();
         let estimate = Estimate { startup, total: total.max(startup), rows, width };

@@ -200,7 +200,18 @@ fn is_applications(name: &str) -> bool {
 }
 
 fn unrecognized(name: &str) -> Error {
-    Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+    let error = Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""));
+    // What SHOW shows elsewhere.
+    match name.to_ascii_lowercase().as_str() {
+        "tables" => error.with_hint("Tables are listed by \\dt in the shell, and in information_schema.tables."),
+        "databases" => {
+            error.with_hint("The database that is open is current_database(); \\l in the shell says where it is.")
+        }
+        "schemas" => error.with_hint("Schemas are listed by \\dn in the shell, and in information_schema.schemata."),
+        "indexes" | "indices" => error.with_hint("Indexes are listed by \\di in the shell, and in pg_indexes."),
+        "views" => error.with_hint("Views are listed by \\dv in the shell, and in information_schema.views."),
+        _ => error,
+    }
 }
 
 fn durability(word: &str) -> Option<Durability> {

@@ -8,6 +8,7 @@ mod json;
 mod markdown;
 mod result;
 mod table;
+mod unaligned;
 
 pub use cell::shown;
 pub use json::row_object as json_object;

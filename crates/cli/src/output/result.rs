@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use super::cells::Cells;
 use super::expanded::Records;
 use super::table::Table;
-use super::{csv, json, markdown};
+use super::{csv, json, markdown, unaligned};
 use crate::report::Failure;
 
 /// Of so many bytes of rows a table takes its widths.
@@ -26,6 +26,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub enum Format {
     /// Aligned columns, as psql shows them
     Table,
+    /// Values with bars between them
+    Unaligned,
     /// Comma-separated values
     Csv,
     /// An array of objects
@@ -212,8 +214,8 @@ struct Sink<'a> {
     shape: Option<Shape<'a>>,
     /// A table's first rows until then; else the row at hand.
     cells: Cells,
-    /// Objects that were written.
-    objects: usize,
+    /// Rows that were written as they came.
+    count: usize,
 }
 
 impl<'a> Sink<'a> {
@@ -225,10 +227,13 @@ impl<'a> Sink<'a> {
             }
             Format::Markdown => markdown::write_header(out, &columns)?,
             Format::Json => out.write_all(b"[")?,
-            Format::Csv | Format::Table => {}
+            Format::Unaligned if style.header && style.expanded != Expanded::On => {
+                unaligned::write_header(out, &columns)?;
+            }
+            Format::Csv | Format::Table | Format::Unaligned => {}
         }
         let cells = Cells::new(columns.len());
-        Ok(Sink { out, style, columns, shape: None, cells, objects: 0 })
+        Ok(Sink { out, style, columns, shape: None, cells, count: 0 })
     }
 
     fn row(&mut self, row: &Row<'_>, context: &EvalContext) -> Result<(), Failure> {
@@ -252,16 +257,25 @@ impl<'a> Sink<'a> {
 
     /// A row of what is neither a table nor JSON.
     fn record(&mut self, cells: &[Option<&str>]) -> Result<(), Failure> {
+        let (null, is_first) = (&self.style.null, self.count == 0);
+        self.count += 1;
         let written = match self.style.format {
-            Format::Markdown => markdown::write_row(self.out, cells, &self.style.null),
+            Format::Markdown => markdown::write_row(self.out, cells, null),
+            Format::Unaligned if self.style.expanded == Expanded::On => {
+                if !is_first {
+                    self.out.write_all(b"\n")?;
+                }
+                unaligned::write_record(self.out, &self.columns, cells, null)
+            }
+            Format::Unaligned => unaligned::write_row(self.out, cells, null),
             _ => csv::write_record(self.out, cells),
         };
         Ok(written?)
     }
 
     fn object(&mut self, object: &str) -> Result<(), Failure> {
-        let start = if self.objects == 0 { "\n" } else { ",\n" };
-        self.objects += 1;
+        let start = if self.count == 0 { "\n" } else { ",\n" };
+        self.count += 1;
         Ok(self.out.write_all((start.to_string() + object).as_bytes())?)
     }
 
@@ -290,9 +304,12 @@ impl<'a> Sink<'a> {
                 }
                 Ok(self.shape.iter_mut().try_for_each(|shape| shape.write_foot(self.out, None))?)
             }
-            Format::Json if self.objects == 0 => Ok(self.out.write_all(b"]\n")?),
+            Format::Json if self.count == 0 => Ok(self.out.write_all(b"]\n")?),
             Format::Json => Ok(self.out.write_all(b"\n]\n")?),
-            Format::Csv | Format::Markdown => Ok(()),
+            Format::Unaligned if self.style.header && self.style.expanded != Expanded::On => {
+                Ok(unaligned::write_footer(self.out, self.count)?)
+            }
+            Format::Csv | Format::Markdown | Format::Unaligned => Ok(()),
         }
     }
 }

@@ -14,10 +14,60 @@ use rustyline::{Context, Helper};
 use super::colours::coloured;
 
 /// Backslash commands, without their backslash.
-const COMMANDS: [&str; 41] = [
-    "!", "?", "c", "connect", "copy", "d", "dD", "df", "di", "dm", "dn", "ds", "dT", "dt", "dv", "e", "echo", "edit",
-    "format", "g", "gset", "gx", "h", "i", "include", "l", "o", "out", "p", "print", "pset", "q", "r", "reset", "set",
-    "sf", "sv", "timing", "unset", "watch", "x",
+const COMMANDS: [&str; 53] = [
+    "!",
+    "?",
+    "a",
+    "c",
+    "connect",
+    "conninfo",
+    "copy",
+    "d",
+    "dD",
+    "df",
+    "di",
+    "dm",
+    "dn",
+    "ds",
+    "dT",
+    "dt",
+    "dv",
+    "e",
+    "echo",
+    "edit",
+    "elif",
+    "else",
+    "endif",
+    "errverbose",
+    "format",
+    "g",
+    "gdesc",
+    "gset",
+    "gx",
+    "h",
+    "i",
+    "if",
+    "include",
+    "l",
+    "o",
+    "out",
+    "p",
+    "print",
+    "prompt",
+    "pset",
+    "q",
+    "r",
+    "reset",
+    "set",
+    "sf",
+    "sv",
+    "t",
+    "timing",
+    "unset",
+    "w",
+    "watch",
+    "write",
+    "x",
 ];
 
 /// Behind so much of a statement its next lines have no colours any more: all of it is looked at with every key.
@@ -55,9 +105,9 @@ impl Assistant {
         let word = rest.rsplit(char::is_whitespace).next().unwrap_or_default();
         let relations = || self.completer.relations(word);
         let found = match name {
-            "i" | "include" | "o" | "out" => files(word),
+            "g" | "gx" | "i" | "include" | "o" | "out" | "w" | "write" => files(word),
             "copy" => relations().into_iter().chain(files(word)).collect(),
-            "format" => starting_with(&["table", "csv", "json", "markdown"], word),
+            "format" => starting_with(&["table", "unaligned", "csv", "json", "markdown"], word),
             _ => relations(),
         };
         (line.len() - word.len(), found)
@@ -68,8 +118,9 @@ fn starting_with(known: &[&str], word: &str) -> Vec<String> {
     known.iter().filter(|name| name.starts_with(word)).map(|name| (*name).to_string()).collect()
 }
 
-/// Files and folders whose path begins with `word`.
+/// Files and folders whose path begins with `word`, in quotes where it has blanks. What belongs to an open database is none of them.
 fn files(word: &str) -> Vec<String> {
+    let word = word.strip_prefix('\'').unwrap_or(word);
     let (folder, name) = word.rsplit_once('/').map_or(("", word), |(folder, name)| (&word[..=folder.len()], name));
     let Ok(entries) = std::fs::read_dir(if folder.is_empty() { Path::new(".") } else { Path::new(folder) }) else {
         return Vec::new();
@@ -77,7 +128,10 @@ fn files(word: &str) -> Vec<String> {
     let path = |entry: std::fs::DirEntry| {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let entry = entry.file_name().into_string().ok()?;
-        entry.starts_with(name).then(|| format!("{folder}{entry}{}", if is_folder { "/" } else { "" }))
+        let is_databases = ["-log", "-lock", "-socket"].iter().any(|end| entry.ends_with(end));
+        let path = format!("{folder}{entry}{}", if is_folder { "/" } else { "" });
+        let path = if path.contains(char::is_whitespace) { format!("'{}'", path.replace('\'', "''")) } else { path };
+        (entry.starts_with(name) && !is_databases).then_some(path)
     };
     let mut found: Vec<String> = entries.flatten().filter_map(path).collect();
     found.sort();
@@ -137,5 +191,17 @@ mod tests {
         assert_eq!(at_the_end("\\d cr"), (3, vec!["crew".to_string()]));
         assert_eq!(at_the_end("\\format j"), (8, vec!["json".to_string()]));
         assert_eq!(at_the_end("select * from mi"), (14, vec!["missions".to_string()]));
+    }
+
+    #[test]
+    fn files_with_blanks_are_quoted_and_those_of_open_databases_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["my file.csv", "my.cairn", "my.cairn-log", "my.cairn-lock", "other"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let path = |name: &str| format!("{}/{name}", folder.path().display());
+        let expected = [format!("'{}'", path("my file.csv")), path("my.cairn")];
+        assert_eq!(files(&path("my")), expected);
+        assert_eq!(files(&format!("'{}", path("my f"))), expected[..1]);
     }
 }

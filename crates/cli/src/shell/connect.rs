@@ -36,7 +36,7 @@ pub fn connect(session: &mut Session, rest: &str) -> Result<(), Failure> {
         return session.say(&message);
     };
     let path = Path::new(&name);
-    if session.file().is_some_and(|open| is_same(open, path)) {
+    if session.file().is_some_and(|open| open == path || is_same(open, path)) {
         let message = format!("The database is \"{}\".", session.name());
         return session.say(&message);
     }

@@ -17,6 +17,8 @@ General
   \\?                     this list
   \\h [STATEMENT]         syntax of SQL statements
   \\c FILE                close this database and open another, or :memory: (.open FILE makes one)
+  \\conninfo              which database is open
+  \\errverbose            all that is known of the last error
   \\timing [on|off]       show how long each statement took
   \\echo TEXT             write a line
   \\! [COMMAND]           run a command of the operating system's shell
@@ -24,15 +26,20 @@ General
 The statement that is begun, or the last one again
   \\g [FILE or |COMMAND]  run it; results go there
   \\gx                    run it, one line per column
+  \\gdesc                 the columns that it gives, without running it
   \\gset [PREFIX]         its only row becomes variables
   \\watch [SECONDS] [c=N] run it again and again, until Ctrl-C
   \\e [FILE]              edit it (VISUAL, EDITOR), and run it if it ends with ;
   \\p  \\r                 show it; drop it
+  \\w FILE or |COMMAND    write it there
 
 Variables
   \\set [NAME [VALUE]]    list them, or set one. In statements :name is its value,
                          :'name' a string, :\"name\" a name
   \\unset NAME
+  \\prompt [TEXT] NAME    ask for its value
+  \\if VALUE              run what follows if the value is true, up to \\elif VALUE,
+                         \\else or \\endif; :{?NAME} is whether NAME is set
 
 Looking around
   \\d [PATTERN]           all relations, or what those of the pattern are made of
@@ -54,7 +61,8 @@ Files
   \\copy TABLE|(QUERY) TO FILE|PROGRAM 'COMMAND'|STDOUT|PSTDOUT [OPTIONS]
 
 Looks
-  \\format [table|csv|json|markdown]
+  \\format [table|unaligned|csv|json|markdown]
+  \\a  \\t [on|off]        unaligned and back; rows without names and counts
   \\x [on|off|auto]       one line per column; auto: where the screen is too small
   \\pset null TEXT        what is shown for NULL
   \\pset tuples_only on   rows without names and counts
@@ -69,7 +77,7 @@ pub fn statements(wanted: &str) -> String {
     let wanted = wanted.trim_end_matches(';').trim().to_ascii_uppercase();
     if wanted.is_empty() {
         let names: Vec<&str> = STATEMENTS.iter().map(|statement| statement.name).collect();
-        return format!("Syntax of: {}", names.join(", "));
+        return columns(&names);
     }
     let is_it = |name: &str| name.starts_with(&wanted) || wanted.starts_with(name);
     let found = STATEMENTS.iter().filter(|statement| is_it(statement.name)).map(|statement| statement.syntax);
@@ -80,6 +88,18 @@ pub fn statements(wanted: &str) -> String {
     }
 }
 
+/// Names in as many columns as a screen of 80 has room for.
+fn columns(names: &[&str]) -> String {
+    let width = names.iter().map(|name| name.len()).max().unwrap_or(1) + 2;
+    let lines = names.len().div_ceil((78 / width).max(1)).max(1);
+    let line = |at: usize| {
+        let cells: String = names.iter().skip(at).step_by(lines).map(|name| format!("{name:<width$}")).collect();
+        format!("  {}", cells.trim_end())
+    };
+    let lines: Vec<String> = (0..lines).map(line).collect();
+    format!("\\h NAME says how it is written:\n{}", lines.join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +108,8 @@ mod tests {
     fn help_is_found_by_the_beginning_of_a_name() {
         assert!(statements("sel").contains("GROUP BY"));
         assert!(statements("create;").contains("VIEW name"));
-        assert!(statements("").contains("UPDATE"));
+        let all = statements("");
+        assert!(all.contains("UPDATE") && all.lines().all(|line| line.len() <= 80), "{all}");
         assert!(statements("fly").contains("No help"));
     }
 }

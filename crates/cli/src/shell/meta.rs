@@ -1,18 +1,15 @@
 //! Backslash commands.
 
-use std::io::{Write, stdin, stdout};
+use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
-
-use clap::ValueEnum;
 
 use super::pattern::Pattern;
 use super::session::Session;
 use super::splitter::{Splitter, is_dot_command};
 use super::variables::expanded;
-use super::{catalog, connect, describe, dot, help, script, statement};
+use super::{catalog, connect, describe, dot, help, looks, script, statement};
 use crate::copy::{self, Copy, Direction, End};
-use crate::output::{Expanded, Format};
-use crate::report::Failure;
+use crate::report::{self, Failure};
 use crate::system;
 use crate::words::Words;
 
@@ -61,7 +58,9 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
         "g" => statement::run(session, splitter, rest, false),
         "gx" => statement::run(session, splitter, rest, true),
         "gset" => statement::set(session, splitter, rest),
+        "gdesc" => statement::describe(session, splitter),
         "watch" => statement::watch(session, splitter, &arguments),
+        "w" | "write" => statement::write(session, splitter, rest),
         "e" | "edit" => statement::edit(session, splitter, rest),
         "p" | "print" => {
             let text = if splitter.is_empty() { session.last().unwrap_or_default() } else { splitter.begun() };
@@ -73,10 +72,19 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
             session.say("The statement that was begun is dropped.")
         }
         "set" => set_variable(session, &arguments),
+        "prompt" => ask(session, &arguments),
         "unset" => {
             let name = first.ok_or_else(|| Failure::Message("\\unset: a name is missing".to_string()))?;
             session.variables.remove(name);
             Ok(())
+        }
+        "conninfo" => {
+            let told = session.place();
+            session.say(&told)
+        }
+        "errverbose" => {
+            let told = session.last_failure().map_or("There is no previous error.".to_owned(), report::verbose);
+            session.say(&told)
         }
         "c" | "connect" => connect::connect(session, rest),
         "open" => connect::open_named(session, first),
@@ -87,10 +95,12 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
         "du" | "dg" | "dp" | "z" | "ddp" | "drds" => {
             session.say("There are no roles: whoever can open the file may do everything.")
         }
-        "timing" => toggle_timing(session, first),
-        "x" => set_expanded(session, first),
-        "format" => set_format(session, first),
-        "pset" => set_option(session, &arguments),
+        "timing" => looks::set_timing(session, first),
+        "t" => looks::set_tuples_only(session, first),
+        "a" => looks::turn_aligned(session),
+        "x" => looks::set_expanded(session, first),
+        "format" => looks::set_format(session, first),
+        "pset" => looks::set_option(session, &arguments),
         "i" | "include" => include(session, first, depth),
         "o" | "out" => match rest.strip_prefix('|') {
             Some(command) => session.write_to_command(command),
@@ -105,6 +115,9 @@ pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: us
                 Ok(())
             }
         },
+        "if" | "elif" | "else" | "endif" => {
+            Err(Failure::Message(format!("\\{name} stands on a line of its own, where no statement is begun")))
+        }
         _ => Err(Failure::Message(format!("invalid command \\{name}\nTry \\? for help."))),
     }
 }
@@ -136,6 +149,37 @@ fn run_system(session: &mut Session, command: &str) -> Result<(), Failure> {
     }
 }
 
+/// `\prompt [TEXT] NAME`: the line that somebody types becomes a variable.
+fn ask(session: &mut Session, words: &[String]) -> Result<(), Failure> {
+    let (text, name) = match words {
+        [name] => ("", name),
+        [text, name] => (text.as_str(), name),
+        _ => return Err(Failure::Message("\\prompt: a text, if one is wanted, and a name".to_string())),
+    };
+    check_name(name)?;
+    if session.reads_stdin {
+        return Err(Failure::Message("\\prompt: standard input has the script, and nobody who answers".to_string()));
+    }
+    session.flush()?;
+    write!(stdout(), "{text}")?;
+    stdout().flush()?;
+    let mut line = String::new();
+    let read =
+        stdin().lock().read_line(&mut line).map_err(|error| Failure::Message(format!("cannot read: {error}")))?;
+    if read == 0 {
+        return Err(Failure::Message("\\prompt: nobody answers".to_string()));
+    }
+    session.variables.insert(name.clone(), line.trim_end_matches(['\n', '\r']).to_string());
+    Ok(())
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    match !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        true => Ok(()),
+        false => Err(Failure::Message(format!("invalid variable name: \"{name}\""))),
+    }
+}
+
 /// `\set`: lists the variables, or sets one to its words put together.
 fn set_variable(session: &mut Session, words: &[String]) -> Result<(), Failure> {
     match words {
@@ -144,10 +188,8 @@ fn set_variable(session: &mut Session, words: &[String]) -> Result<(), Failure> 
                 session.variables.iter().map(|(name, value)| format!("{name} = '{value}'")).collect();
             lines.iter().try_for_each(|line| session.say(line))
         }
-        [name, ..] if !name.chars().all(|c| c.is_alphanumeric() || c == '_') => {
-            Err(Failure::Message(format!("invalid variable name: \"{name}\"")))
-        }
         [name, values @ ..] => {
+            check_name(name)?;
             session.variables.insert(name.clone(), values.concat());
             Ok(())
         }
@@ -156,6 +198,7 @@ fn set_variable(session: &mut Session, words: &[String]) -> Result<(), Failure> 
 
 fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
     let copy = Copy::parse(text).map_err(|problem| Failure::Message(format!("\\copy: {problem}")))?;
+    session.make_file()?;
     session.flush()?;
     let count = session.timed(|session| match (copy.direction, &copy.end) {
         (Direction::From, End::File(path)) => copy::import(session.connection(), &copy, path),
@@ -182,76 +225,6 @@ fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
         (Direction::To, End::Process) => Ok(stdout().flush()?),
         _ => session.say(&format!("COPY {count}")),
     }
-}
-
-fn parse_switch(word: &str) -> Option<bool> {
-    match word.to_ascii_lowercase().as_str() {
-        "on" | "true" | "yes" | "1" => Some(true),
-        "off" | "false" | "no" | "0" => Some(false),
-        _ => None,
-    }
-}
-
-fn unrecognized(value: &str, command: &str, expected: &str) -> Failure {
-    Failure::Message(format!("unrecognized value \"{value}\" for \"{command}\": {expected} expected"))
-}
-
-fn toggle_timing(session: &mut Session, value: Option<&str>) -> Result<(), Failure> {
-    session.timing = match value {
-        None => !session.timing,
-        Some(word) => parse_switch(word).ok_or_else(|| unrecognized(word, "\\timing", "on or off"))?,
-    };
-    session.say(if session.timing { "Timing is on." } else { "Timing is off." })
-}
-
-fn set_expanded(session: &mut Session, value: Option<&str>) -> Result<(), Failure> {
-    let expanded = match value {
-        None if session.style.expanded == Expanded::Off => Expanded::On,
-        None => Expanded::Off,
-        Some("auto") => Expanded::Auto,
-        Some(word) => match parse_switch(word).ok_or_else(|| unrecognized(word, "\\x", "on, off or auto"))? {
-            true => Expanded::On,
-            false => Expanded::Off,
-        },
-    };
-    session.style.expanded = expanded;
-    session.say(match expanded {
-        Expanded::On => "Expanded display is on.",
-        Expanded::Off => "Expanded display is off.",
-        Expanded::Auto => "Expanded display is used automatically.",
-    })
-}
-
-fn set_format(session: &mut Session, value: Option<&str>) -> Result<(), Failure> {
-    if let Some(word) = value {
-        let expected = "table, csv, json or markdown";
-        session.style.format = Format::from_str(word, true).map_err(|_| unrecognized(word, "\\format", expected))?;
-    }
-    let name = session.style.format.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default();
-    session.say(&format!("Output format is {name}."))
-}
-
-fn set_option(session: &mut Session, arguments: &[String]) -> Result<(), Failure> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["null"] => session.style.null.clear(),
-        ["null", text] => session.style.null = (*text).to_string(),
-        ["format", word] => return set_format(session, Some(word)),
-        ["pager", word] => {
-            session.pager = parse_switch(word).ok_or_else(|| unrecognized(word, "\\pset pager", "on or off"))?;
-        }
-        ["expanded" | "x", word] => return set_expanded(session, Some(word)),
-        ["tuples_only" | "t", word] => {
-            let only = parse_switch(word).ok_or_else(|| unrecognized(word, "\\pset tuples_only", "on or off"))?;
-            session.style.header = !only;
-        }
-        _ => {
-            return Err(Failure::Message(
-                "\\pset: null, format, expanded, pager or tuples_only, and a value".to_string(),
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn include(session: &mut Session, path: Option<&str>, depth: usize) -> Result<(), Failure> {

@@ -3,12 +3,14 @@
 mod catalog;
 mod colours;
 mod complete;
+mod condition;
 mod connect;
 mod describe;
 mod dot;
 mod foreign;
 mod help;
 mod history;
+mod looks;
 mod meta;
 mod pager;
 mod pattern;

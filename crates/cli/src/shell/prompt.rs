@@ -11,6 +11,7 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
 use super::complete::Assistant;
+use super::condition::Conditions;
 use super::session::{IN_MEMORY, Session};
 use super::splitter::{Piece, Splitter};
 use super::{help, history, meta, script};
@@ -25,8 +26,14 @@ pub fn run(session: &mut Session, args: &ShellArgs) -> Result<ExitCode, Failure>
     let editor = editor().map_err(|error| Failure::Message(format!("no line editor: {error}")))?;
     let in_memory = args.file.as_deref().is_none_or(|file| file == Path::new(IN_MEMORY));
     let history = if in_memory { None } else { history::file() };
-    let mut prompt =
-        Prompt { editor, history, splitter: Splitter::default(), entry: String::new(), typed: VecDeque::new() };
+    let mut prompt = Prompt {
+        editor,
+        history,
+        splitter: Splitter::default(),
+        conditions: Conditions::default(),
+        entry: String::new(),
+        typed: VecDeque::new(),
+    };
     if let Some(path) = &prompt.history {
         // A history that cannot be read is empty.
         let _ = prompt.editor.load_history(path);
@@ -57,6 +64,7 @@ struct Prompt {
     editor: Editor<Assistant, FileHistory>,
     history: Option<PathBuf>,
     splitter: Splitter,
+    conditions: Conditions,
     /// What the history gets when the statement ends: its lines.
     entry: String,
     /// Lines that came together, by pasting or from the history, and have not been looked at.
@@ -82,7 +90,8 @@ impl Prompt {
                 assistant.learn(&schema);
             }
         }
-        let prompt = prompt(session, self.splitter.mark());
+        let mark = if self.conditions.run() { self.splitter.mark() } else { '@' };
+        let prompt = prompt(session, mark);
         self.read(&prompt)
     }
 
@@ -126,19 +135,26 @@ impl Prompt {
         };
         for piece in pieces {
             let result = match &piece {
+                Piece::Command { text, .. } if session.restricted.is_none() && self.splitter.is_empty() => {
+                    match self.conditions.take(text, &session.variables) {
+                        Ok(false) if self.conditions.run() => self.run_command(session, text),
+                        taken => taken.map(drop),
+                    }
+                }
+                _ if !self.conditions.run() => Ok(()),
                 Piece::Statement { text, .. } if ClientCopy::of(text) == Some(ClientCopy::In) => {
                     self.copy_in(session, text)
                 }
                 Piece::Statement { text, .. } => session.execute(text),
-                Piece::Command { text, .. } => match meta::copy_from_stdin(text) {
-                    Some(copy) if session.restricted.is_none() => self.copy_in(session, &copy),
-                    _ => meta::run(session, text, &mut self.splitter, 0),
-                },
+                Piece::Command { text, .. } => self.run_command(session, text),
             };
             match result {
                 Ok(()) | Err(Failure::Told) => {}
                 Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
-                Err(failure) => warn(&failure),
+                Err(failure) => {
+                    session.note_failure(&failure);
+                    warn(&failure);
+                }
             }
             session.tell_time()?;
             if session.quitting() {
@@ -151,6 +167,13 @@ impl Prompt {
         }
         self.remember();
         Ok(())
+    }
+
+    fn run_command(&mut self, session: &mut Session, text: &str) -> Result<(), Failure> {
+        match meta::copy_from_stdin(text) {
+            Some(copy) if session.restricted.is_none() => self.copy_in(session, &copy),
+            _ => meta::run(session, text, &mut self.splitter, 0),
+        }
     }
 
     /// Runs a COPY with the data that is typed or pasted behind it, up to a line of `\.` or Ctrl-D.

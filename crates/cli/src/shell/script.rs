@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use cairndb::{ClientCopy, Error, SqlState};
 use indicatif::ProgressBar;
 
+use super::condition::Conditions;
 use super::meta;
 use super::session::Session;
 use super::splitter::{Piece, Splitter};
@@ -63,6 +64,7 @@ struct Script<R> {
     /// For messages.
     name: Option<String>,
     splitter: Splitter,
+    conditions: Conditions,
     line: Vec<u8>,
     progress: Progress,
 }
@@ -82,6 +84,7 @@ impl<R: Read> Script<R> {
             input: BufReader::with_capacity(READ_BYTES, input),
             name,
             splitter: Splitter::default(),
+            conditions: Conditions::default(),
             line: Vec::new(),
             progress: Progress::new(length),
         }
@@ -117,9 +120,14 @@ impl<R: Read> Script<R> {
         }
         let last = self.splitter.finish();
         match last.map(|piece| self.run_piece(session, &piece, depth)) {
-            None | Some(Ended::Well) => ended,
-            Some(failed) => failed,
+            None | Some(Ended::Well) => {}
+            Some(failed) => return failed,
         }
+        if self.conditions.depth() > 0 {
+            let failure = Failure::Message("the text ends where a \\if still waits for its \\endif".to_string());
+            return tell(session, &failure, self.place(self.splitter.line()).as_deref());
+        }
+        ended
     }
 
     /// What became complete with the next line.
@@ -141,17 +149,19 @@ impl<R: Read> Script<R> {
 
     fn run_piece(&mut self, session: &mut Session, piece: &Piece, depth: usize) -> Ended {
         let (result, line) = match piece {
+            Piece::Command { text, line } if session.restricted.is_none() && self.splitter.is_empty() => {
+                match self.conditions.take(text, &session.variables) {
+                    Ok(false) if self.conditions.run() => (self.run_command(session, text, depth), *line),
+                    taken => (taken.map(drop), *line),
+                }
+            }
+            Piece::Statement { text, line } if !self.conditions.run() => (self.pass_data(text), *line),
+            Piece::Command { line, .. } if !self.conditions.run() => (Ok(()), *line),
             Piece::Statement { text, line } if ClientCopy::of(text) == Some(ClientCopy::In) => {
                 (self.copy_in(session, text), *line)
             }
             Piece::Statement { text, line } => (session.execute(text), *line),
-            Piece::Command { text, line } => match meta::copy_from_stdin(text) {
-                Some(copy) if session.restricted.is_none() => (self.copy_in(session, &copy), *line),
-                _ => {
-                    let done = session.flush().and_then(|()| meta::run(session, text, &mut self.splitter, depth));
-                    (done, *line)
-                }
-            },
+            Piece::Command { text, line } => (self.run_command(session, text, depth), *line),
         };
         let ended = match result {
             Ok(()) => Ended::Well,
@@ -161,6 +171,22 @@ impl<R: Read> Script<R> {
             Ok(()) => ended,
             Err(failure) => tell(session, &failure, None),
         }
+    }
+
+    fn run_command(&mut self, session: &mut Session, text: &str, depth: usize) -> Result<(), Failure> {
+        match meta::copy_from_stdin(text) {
+            Some(copy) if session.restricted.is_none() => self.copy_in(session, &copy),
+            _ => session.flush().and_then(|()| meta::run(session, text, &mut self.splitter, depth)),
+        }
+    }
+
+    /// Passes over the data of a COPY that is not run.
+    fn pass_data(&mut self, text: &str) -> Result<(), Failure> {
+        if ClientCopy::of(text) == Some(ClientCopy::In) && self.name.is_some() {
+            let lines = Data::new(&mut self.input).finish();
+            self.splitter.pass_lines(lines.map_err(|error| Failure::Message(format!("cannot read: {error}")))?);
+        }
+        Ok(())
     }
 
     /// Runs a COPY with the data that stands behind it; behind an argument, where nothing does, with standard input.
@@ -241,6 +267,7 @@ fn tell(session: &mut Session, failure: &Failure, place: Option<&str>) -> Ended 
         Failure::BrokenPipe => return Ended::BrokenPipe,
         Failure::Told => {}
         failure => {
+            session.note_failure(failure);
             // Behind what came before it; that this can not be written is told by what is written next.
             let _ = session.flush();
             warn(format_args!("{}{failure}", place.unwrap_or_default()));

@@ -7,9 +7,11 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use cairn_parser::TokenKind;
+use cairn_parser::token::{PieceKind, pieces};
 use cairndb::EvalContext;
 use cairndb::schema::Schema;
-use cairndb::{ClientCopy, Connection, Database, Error, Notifications, Options, Outcome};
+use cairndb::{ClientCopy, Connection, Database, Error, Notifications, Options, Outcome, SqlState, split_script};
 use indicatif::ProgressBar;
 
 use super::foreign;
@@ -25,6 +27,9 @@ use crate::system;
 
 /// How long the tags of a script's statements may wait for others before they are written out together.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What a database that takes nothing says to what is to be written.
+const READ_ONLY: SqlState = SqlState::READ_ONLY_SQL_TRANSACTION;
 
 /// The name of a database that lives in memory only.
 pub const IN_MEMORY: &str = ":memory:";
@@ -63,6 +68,10 @@ pub struct Session {
     pub reads_stdin: bool,
     /// As databases are opened; 0: as they like.
     cache_bytes: usize,
+    /// The file that is made when something is to be written. Until then there is an empty database, which takes nothing.
+    unmade: Option<PathBuf>,
+    /// What failed last.
+    failed: Option<Failure>,
 }
 
 impl Session {
@@ -70,12 +79,12 @@ impl Session {
     pub fn open(args: &ShellArgs, interactive: bool) -> Result<Session, Failure> {
         let file = args.file.as_deref().filter(|file| *file != Path::new(IN_MEMORY));
         let options = Options::default().read_only(args.read_only).cache_bytes(args.cache_bytes);
-        let database = match file {
-            Some(path) => open_file(path, options)?,
-            None => Database::open_in_memory_with(options)?,
+        let (database, unmade) = match file {
+            Some(path) if args.read_only => (open_file(path, options)?, None),
+            Some(path) => open_or_wait(path, options)?,
+            None => (Database::open_in_memory_with(options)?, None),
         };
-        answer_backups(&database);
-        let connection = database.connect()?;
+        let connection = connected(&database, unmade.is_some())?;
         let interrupts = Interrupts::default();
         interrupts.install(connection.interrupt_handle(), interactive);
         let style = Style {
@@ -110,6 +119,8 @@ impl Session {
             in_script: false,
             reads_stdin: false,
             cache_bytes: args.cache_bytes,
+            unmade,
+            failed: None,
         };
         session.write_to_stdout();
         Ok(session)
@@ -128,20 +139,60 @@ impl Session {
     /// Goes on with another database; the one that was open is closed.
     pub fn reopen(&mut self, file: Option<&Path>) -> Result<(), Failure> {
         let file = file.filter(|file| *file != Path::new(IN_MEMORY));
-        let database = match file {
-            Some(path) => open_file(path, Options::default().cache_bytes(self.cache_bytes))?,
-            None => Database::open_in_memory()?,
+        let (database, unmade) = match file {
+            Some(path) => open_or_wait(path, Options::default().cache_bytes(self.cache_bytes))?,
+            None => (Database::open_in_memory()?, None),
         };
-        answer_backups(&database);
-        let connection = database.connect()?;
+        self.go_on_with(database, unmade.is_some())?;
+        (self.name, self.file, self.unmade) = (name_of(file), file.map(Path::to_path_buf), unmade);
+        Ok(())
+    }
+
+    /// Makes the file that waits for something to be written, if one does.
+    pub fn make_file(&mut self) -> Result<(), Failure> {
+        let Some(path) = self.unmade.clone() else { return Ok(()) };
+        self.go_on_with(open_file(&path, Options::default().cache_bytes(self.cache_bytes))?, false)?;
+        self.unmade = None;
+        Ok(())
+    }
+
+    fn go_on_with(&mut self, database: Database, is_unmade: bool) -> Result<(), Failure> {
+        let connection = connected(&database, is_unmade)?;
         if self.connection.in_transaction() {
             warn("WARNING:  the transaction that was still open is rolled back");
         }
         self.interrupts.watch(connection.interrupt_handle());
         self.notifications = connection.notifications();
         self.connection = connection;
-        (self.name, self.file) = (name_of(file), file.map(Path::to_path_buf));
         close(std::mem::replace(&mut self.database, database))
+    }
+
+    /// Which database is open, in words.
+    pub fn place(&self) -> String {
+        match (&self.file, &self.unmade) {
+            (None, _) => format!("The database \"{}\" is in memory.", self.name),
+            (Some(file), None) => {
+                let file = file.canonicalize().unwrap_or_else(|_| file.clone());
+                format!("The database \"{}\" is the file \"{}\".", self.name, shown(&file.to_string_lossy()))
+            }
+            (Some(file), Some(_)) => format!(
+                "The database \"{}\" will be the file \"{}\", which is made when something is written.",
+                self.name,
+                shown(&file.to_string_lossy())
+            ),
+        }
+    }
+
+    /// What failed last.
+    pub fn last_failure(&self) -> Option<&Failure> {
+        self.failed.as_ref()
+    }
+
+    /// Keeps what failed.
+    pub fn note_failure(&mut self, failure: &Failure) {
+        if matches!(failure, Failure::Sql { .. }) {
+            self.failed = Some(failure.clone());
+        }
     }
 
     /// The statement that ran last.
@@ -231,6 +282,10 @@ impl Session {
     pub fn execute(&mut self, text: &str) -> Result<(), Failure> {
         let text = &*expanded(text, &self.variables);
         self.last = Some(text.to_string());
+        let is_several = split_script(text).nth(1).is_some();
+        if self.unmade.is_some() && (is_several || !may_only_read(text)) {
+            self.make_file()?;
+        }
         match ClientCopy::of(text) {
             None => {}
             Some(ClientCopy::Out) => return self.copy_out(text),
@@ -246,14 +301,20 @@ impl Session {
         let screen = self.paged_screen();
         let mut looked = Duration::ZERO;
         let (out, style, connection) = (self.out.as_mut(), &self.style, &self.connection);
+        let mut each = |outcome: &mut Outcome<'_>| {
+            has_rows |= outcome.rows().is_some();
+            let written = write_outcome(out, outcome, style, &connection.text_context(), screen);
+            written.map(|waited| looked += waited).map_err(|error| stop_for(error, &mut failure))
+        };
         let result = {
             let _running = self.interrupts.run();
-            connection.run(text, |outcome| {
-                has_rows |= outcome.rows().is_some();
-                let written = write_outcome(out, outcome, style, &connection.text_context(), screen);
-                written.map(|waited| looked += waited).map_err(|error| stop_for(error, &mut failure))
-            })
+            if is_several { run_together(connection, text, &mut each) } else { connection.run(text, &mut each) }
         };
+        if self.unmade.is_some() && result.as_ref().is_err_and(|error| error.sqlstate() == READ_ONLY) {
+            // It writes, although it did not look so.
+            self.make_file()?;
+            return self.execute(text);
+        }
         self.took = Some(started.elapsed().saturating_sub(looked));
         self.tell_notifications()?;
         if self.to_terminal || has_rows || result.is_err() || self.flushed.elapsed() >= FLUSH_INTERVAL {
@@ -397,6 +458,64 @@ fn close(database: Database) -> Result<(), Failure> {
 /// It may be open for long: `cairn backup` works meanwhile. Where it can not, it is who asks that has to know.
 pub fn answer_backups(database: &Database) {
     let _ = database.answer_backups();
+}
+
+/// Opens the file that is there. One that is not is made when something is to be written: that somebody has mistyped a name leaves no file.
+fn open_or_wait(path: &Path, options: Options) -> Result<(Database, Option<PathBuf>), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.symlink_metadata().is_ok() || !folder.is_dir() {
+        return Ok((open_file(path, options)?, None));
+    }
+    Ok((Database::open_in_memory_with(options)?, Some(path.to_path_buf())))
+}
+
+/// A connection to a database, which answers `cairn backup` from now on; to one that stands for a file that is not made, one that writes nothing.
+fn connected(database: &Database, is_unmade: bool) -> Result<Connection, Failure> {
+    answer_backups(database);
+    let connection = database.connect()?;
+    if is_unmade {
+        connection.execute("SET default_transaction_read_only = on", ())?;
+    }
+    Ok(connection)
+}
+
+/// Whether a statement can be one that writes nothing, by how it begins, and gives nothing that the file would give otherwise.
+fn may_only_read(text: &str) -> bool {
+    use TokenKind::{Explain, LeftParen, Select, Show, Table, Values, With};
+
+    if text.to_ascii_lowercase().contains("read_only") {
+        return false;
+    }
+    let first = pieces(text).find_map(|piece| match piece.kind {
+        PieceKind::Token(kind) => Some(kind),
+        _ => None,
+    });
+    matches!(first, None | Some(Explain | LeftParen | Select | Show | Table | Values | With))
+}
+
+/// Runs statements that `\;` joined: all of them, or none. (Where they themselves say where a transaction begins and ends, that holds.)
+fn run_together(
+    connection: &Connection,
+    text: &str,
+    each: &mut dyn FnMut(&mut Outcome<'_>) -> cairndb::Result<()>,
+) -> cairndb::Result<()> {
+    let controls = |statement: &str| {
+        let word: String = statement.trim_start().chars().take_while(|c| c.is_alphabetic()).collect();
+        ["begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare"]
+            .contains(&word.to_ascii_lowercase().as_str())
+    };
+    if connection.in_transaction() || split_script(text).any(|one| controls(one.text)) {
+        return connection.run(text, each);
+    }
+    connection.execute("BEGIN", ())?;
+    match connection.run(text, each) {
+        Ok(()) => connection.execute("COMMIT", ()).map(drop),
+        Err(error) => {
+            // What failed is what has to be told.
+            let _ = connection.execute("ROLLBACK", ());
+            Err(error)
+        }
+    }
 }
 
 /// Opens the file, and says what it was when it cannot.

@@ -98,6 +98,13 @@ impl Splitter {
                     self.end_statement(pieces, ";");
                     taken = end;
                 }
+                // As psql has it: the statement that is begun goes on, and is run with what follows.
+                TokenKind::Bad if line[start..].starts_with("\\;") => {
+                    self.take(&line[taken..start]);
+                    self.buffer.push(';');
+                    (taken, lexer) = (start + 2, Lexer::new(line, start + 2, Placeholders::default()));
+                    self.body = RoutineBody::default();
+                }
                 TokenKind::Bad if line[start..].starts_with('\\') => {
                     self.take(&line[taken..start]);
                     pieces.push(Piece::Command { text: line[start + 1..].to_string(), line: self.line });
@@ -368,6 +375,12 @@ mod tests {
             statement("select 1", 3),
         ];
         assert_eq!(split(text), expected);
+    }
+
+    #[test]
+    fn statements_are_joined_by_a_backslash_and_a_semicolon() {
+        let expected = [statement("select 1; select 2;", 1), statement("select 3;\nselect ';';", 1)];
+        assert_eq!(split("select 1\\; select 2; select 3\\;\nselect ';' ;"), expected);
     }
 
     #[test]

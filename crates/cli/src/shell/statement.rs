@@ -1,14 +1,15 @@
-//! Backslash commands that run the statement that is begun, or the last one again: `\g`, `\gx`, `\gset`, `\watch`, `\e`.
+//! Backslash commands about the statement that is begun, or the last one: `\g`, `\gx`, `\gset`, `\gdesc`, `\watch`, `\e`, `\w`.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::session::Session;
 use super::splitter::{Piece, Splitter};
-use crate::output::{Expanded, cells_of};
+use crate::output::{Column, Expanded, Grid, cells_of};
 use crate::report::Failure;
 use crate::system::command;
 
@@ -71,6 +72,45 @@ pub fn set(session: &mut Session, splitter: &mut Splitter, prefix: &str) -> Resu
             Ok(())
         }
     }
+}
+
+/// `\gdesc`: the columns that it gives, without running it.
+pub fn describe(session: &mut Session, splitter: &mut Splitter) -> Result<(), Failure> {
+    let text = taken(session, splitter)?;
+    let text = super::variables::expanded(&text, &session.variables).into_owned();
+    let rows: Vec<Vec<Option<String>>> = {
+        let statement = session.connection().prepare(&text).map_err(|error| Failure::sql(error, &text))?;
+        let row = |field: &cairndb::Field| vec![Some(field.name.clone()), Some(field.data_type.to_string())];
+        statement.columns().iter().map(row).collect()
+    };
+    if rows.is_empty() {
+        return session.say("The statement has no result, or one without columns.");
+    }
+    session.show(Grid { columns: ["Column", "Type"].map(Column::text).to_vec(), rows, ..Grid::default() })
+}
+
+/// `\w FILE`, `\w |COMMAND`: the statement that is begun, or the last one, is written there.
+pub fn write(session: &mut Session, splitter: &Splitter, target: &str) -> Result<(), Failure> {
+    let text = if splitter.is_empty() { session.last().unwrap_or_default() } else { splitter.begun() };
+    let text = format!("{}\n", text.trim_end());
+    match target.strip_prefix('|') {
+        _ if target.is_empty() => Err(Failure::Message("\\w: a file, or |COMMAND, is missing".to_string())),
+        Some(program) => {
+            session.flush()?;
+            pipe(program, text.as_bytes())
+        }
+        None => fs::write(target, text).map_err(|error| Failure::file(Path::new(target), &error)),
+    }
+}
+
+fn pipe(program: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Message(format!("{program}: {error}"));
+    let mut child = command(program).stdin(Stdio::piped()).spawn().map_err(failed)?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(bytes).map_err(failed)?;
+    }
+    let status = child.wait().map_err(failed)?;
+    if status.success() { Ok(()) } else { Err(Failure::Message(format!("{program}: {status}"))) }
 }
 
 /// `\watch [SECONDS] [c=TIMES]`: again and again, until Ctrl-C or an error.

@@ -209,7 +209,7 @@ fn equality<'e>(
 }
 
 pub(in crate::plan) fn table_width(table: &Arc<Table>) -> f64 {
-    (0..table.columns.len()).map(|column| ColumnInfo::of_table(table, column).width).sum()
+    (0..table.columns.len()).fold(0.0, |sum, column| sum + ColumnInfo::of_table(table, column).width)
 }
 
 fn full_scan(shape: &TableShape, known: &Known<'_>) -> AccessPath {

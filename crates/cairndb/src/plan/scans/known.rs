@@ -31,7 +31,7 @@ impl<'a> Known<'a> {
         keys: impl Iterator<Item = (usize, Expr)>,
         conditions: &'a [Expr],
     ) -> Known<'a> {
-        let (columns, width) = (infos.len(), infos.iter().map(|info| info.width).sum());
+        let (columns, width) = (infos.len(), infos.iter().fold(0.0, |sum, info| sum + info.width));
         let mut known = Vec::new();
         for (key, expr) in keys {
             let info = ColumnInfo::of_table(table, key);
