@@ -8,6 +8,7 @@ import time
 
 from page import ODD, cells, look, one, run, sql, until
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 
 def texts(browser, selector):
@@ -164,13 +165,39 @@ def test_twenty_plots_move_and_take_little(served, browser):
     assert (busy() - before) / 5 < 0.05
 
 
-def test_databases_say_what_a_crash_may_take(served, browser):
+def test_databases_say_what_a_crash_may_take_and_are_copied_and_checked(served, browser, tmp_path):
     browser.get(served)
     one(browser, "#sql")
     look(browser, "databases")
     until(browser, lambda: texts(browser, "td"))
-    name, size, mode, lost, _ = texts(browser, "td")[:5]
+    name, size, mode, lost = texts(browser, "td")[:4]
     assert (name, mode, lost) == ("shop", "full", "nothing that was acknowledged") and size.endswith("iB")
+    button(browser, "Verify").click()
+    until(browser, lambda: "every page, checksum and order is right" in " ".join(texts(browser, "[role=status]")))
+    sql(browser, "INSERT INTO crew VALUES (1, 'Ada')")
+    copy = tmp_path / "saved" / "shop.cairn"
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(copy.parent)})
+    button(browser, "Back up").click()
+    until(browser, copy.exists)
+    read = subprocess.run([os.environ["CAIRN"], copy, "SELECT name FROM crew"], capture_output=True, text=True, check=True)
+    assert "Ada" in read.stdout
+
+
+def test_what_runs_is_seen_and_stopped(served, browser):
+    browser.get(served)
+    one(browser, "#sql").send_keys("SELECT pg_sleep(1000), 'secret'", Keys.CONTROL, Keys.ENTER)
+    look(browser, "activity")
+    until(browser, lambda: texts(browser, "td button") == ["Stop"])
+    session = texts(browser, "tbody")[0]
+    assert "SELECT pg_sleep (?), ?" in session and "shopconsoleconsoleactive" in session
+    browser.execute_script("document.querySelector('td button').click()")
+    until(browser, lambda: texts(browser, "td button") == [])
+    look(browser, "query")
+    until(browser, lambda: "57014" in " ".join(texts(browser, ".error")))
+    # Those that ran are told by what they took.
+    sql(browser, "SELECT count(*) FROM crew")
+    look(browser, "activity")
+    until(browser, lambda: any("SELECT count (*) FROM crew" in text for text in texts(browser, "tbody")))
 
 
 def test_a_server_that_goes_is_told_and_the_page_stays(tmp_path, browser):

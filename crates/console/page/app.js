@@ -1,5 +1,6 @@
 // The console: who comes in, and what he looks at.
 
+import { activity } from "./activity.js";
 import { ask, onLeave } from "./ask.js";
 import { el, kept } from "./dom.js";
 import { live } from "./live.js";
@@ -9,7 +10,7 @@ import { query } from "./query.js";
 import { schema } from "./schema.js";
 
 // What there is to look at. A view is made when it is first looked at; it is told when it comes into sight, and when it goes.
-const VIEWS = { query, schema, live, metrics, databases };
+const VIEWS = { query, schema, live, activity, metrics, databases };
 
 const page = document.getElementById("page");
 let look = () => {};

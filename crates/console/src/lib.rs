@@ -33,6 +33,7 @@ pub const INDEX: File = file!("index.html", "text/html; charset=utf-8");
 /// assert!(cairn_console::FILES.iter().any(|file| file.name == "app.js"));
 /// ```
 pub const FILES: &[File] = &[
+    file!("activity.js", SCRIPT),
     file!("app.js", SCRIPT),
     file!("ask.js", SCRIPT),
     file!("chart.js", SCRIPT),

@@ -90,7 +90,7 @@ async fn in_time(options: &Options, admitted: Admitted, mut request: Request, ne
 
 /// Whether its handler looks to the time itself: the body or the answer has no end that is known before.
 fn is_lasting(path: &str) -> bool {
-    path.ends_with("/bulk")
+    path.ends_with("/bulk") || path.ends_with("/console/verify")
 }
 
 /// What somebody shows.

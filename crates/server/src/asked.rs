@@ -13,6 +13,7 @@ use crate::activity::State;
 use crate::log::Log;
 use crate::registry::{Entry, Who};
 use crate::server::Shared;
+use crate::statements::{Counted, Key};
 
 /// How often it is looked whether a session has ended.
 const LOOK_TIME: Duration = Duration::from_millis(10);
@@ -48,27 +49,42 @@ impl Asked {
             entry => Ok(entry),
         }
     }
+}
 
-    fn told(&self, process: i32, entry: &Entry) -> ServedSession {
-        let doing = entry.activity.now();
-        let may_see = self.may_see(&entry.who.user);
-        ServedSession {
-            process,
-            database: entry.who.database.to_string(),
-            user: entry.who.user.to_string(),
-            client: entry.who.from.parse().ok(),
-            begun: entry.begun,
-            transaction_begun: doing.transaction_begun,
-            statement_begun: doing.statement_begun,
-            state_since: doing.since,
-            state: doing.state.name(),
-            waits_for: match doing.state {
-                State::Active => entry.waits.now().map(Wait::names),
-                _ => Some(Wait::ClientRead.names()),
-            },
-            statement: may_see.then(|| Log::statement(doing.text())),
-            application_name: doing.application_name,
-        }
+/// A session, for who may see what it runs or may not.
+pub(crate) fn told_session(process: i32, entry: &Entry, may_see: bool) -> ServedSession {
+    let doing = entry.activity.now();
+    ServedSession {
+        process,
+        database: entry.who.database.to_string(),
+        user: entry.who.user.to_string(),
+        client: entry.who.from.parse().ok(),
+        begun: entry.begun,
+        transaction_begun: doing.transaction_begun,
+        statement_begun: doing.statement_begun,
+        state_since: doing.since,
+        state: doing.state.name(),
+        waits_for: match doing.state {
+            State::Active => entry.waits.now().map(Wait::names),
+            _ => Some(Wait::ClientRead.names()),
+        },
+        statement: may_see.then(|| Log::statement(doing.text())),
+        application_name: doing.application_name,
+    }
+}
+
+/// The same of a statement that was run.
+pub(crate) fn told_statement((key, counted): (Key, Counted), may_see: bool) -> ServedStatement {
+    ServedStatement {
+        id: key.id(),
+        text: may_see.then_some(key.text),
+        user: key.user.to_string(),
+        database: key.database.to_string(),
+        calls: counted.calls,
+        rows: counted.rows,
+        total_ns: counted.total_ns,
+        min_ns: counted.min_ns,
+        max_ns: counted.max_ns,
     }
 }
 
@@ -96,20 +112,14 @@ impl Server for Asked {
 
     fn sessions(&self) -> Vec<ServedSession> {
         let sessions = self.shared.registry.sessions();
-        sessions.iter().map(|(process, entry)| self.told(*process, entry)).collect()
+        let told = |(process, entry): &(i32, Arc<Entry>)| told_session(*process, entry, self.may_see(&entry.who.user));
+        sessions.iter().map(told).collect()
     }
 
     fn statements(&self) -> Vec<ServedStatement> {
-        let told = |(key, counted): (crate::statements::Key, crate::statements::Counted)| ServedStatement {
-            id: key.id(),
-            text: self.may_see(&key.user).then_some(key.text),
-            user: key.user.to_string(),
-            database: key.database.to_string(),
-            calls: counted.calls,
-            rows: counted.rows,
-            total_ns: counted.total_ns,
-            min_ns: counted.min_ns,
-            max_ns: counted.max_ns,
+        let told = |counted: (Key, Counted)| {
+            let may_see = self.may_see(&counted.0.user);
+            told_statement(counted, may_see)
         };
         self.shared.statements.all().into_iter().map(told).collect()
     }

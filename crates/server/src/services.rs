@@ -4,8 +4,9 @@ use std::fmt::Display;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use cairndb::{Database, Error, SqlState};
+use cairndb::{Database, Error, ServedSession, ServedStatement, SqlState};
 
+use crate::asked::{told_session, told_statement};
 use crate::folder::Lease;
 use crate::log::{Level, Log};
 use crate::options::Options;
@@ -94,6 +95,28 @@ impl Services {
             self.log(Level::Warning, "slow_statement", &of);
         }
         Ran(counts)
+    }
+
+    /// The sessions of PostgreSQL's protocol: for who may see what others do in the databases that they are in.
+    pub fn sessions(&self) -> Vec<ServedSession> {
+        let sessions = self.0.registry.sessions();
+        sessions.iter().map(|(process, entry)| told_session(*process, entry, true)).collect()
+    }
+
+    /// Stops what a session of these runs, if it runs something; whether there is one of this number.
+    pub fn cancel(&self, process: i32) -> bool {
+        let session = self.0.registry.session(process);
+        session.inspect(|entry| entry.stop_statement()).is_some()
+    }
+
+    /// The statements that were run since the server began, or they were forgotten: for who may see what others do.
+    pub fn statements(&self) -> Vec<ServedStatement> {
+        self.0.statements.all().into_iter().map(|counted| told_statement(counted, true)).collect()
+    }
+
+    /// A statement as others may see it: without constants and comments.
+    pub fn shown(&self, statement: &str) -> String {
+        Log::statement(statement)
     }
 
     /// Has a database let go of that is to be dropped or renamed, by who keeps it without use: it is asked for each such statement. By force

@@ -1,6 +1,6 @@
-//! A kept result as a file.
+//! Files for who is in the console: kept results, and copies of databases.
 //!
-//! A browser asks for one by its address alone, without the page's secret: the address has a ticket, which is for one result of the session whose
+//! A browser asks for one by its address alone, without the page's secret: the address has a ticket, which is for one file of the session whose
 //! cookie comes with it, is good once and for a minute.
 
 use std::collections::HashMap;
@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 use super::kept::Kept;
 use super::sessions::{Held, Within};
 use super::spool::Cell;
+use super::whole::Copying;
 use crate::app::App;
 use crate::collections::{answer, said};
 use crate::guard::{Peer, denied};
@@ -40,10 +41,21 @@ const TICKETS_MAX: usize = 64;
 /// What a file is.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Form {
+pub(super) enum Form {
     Csv,
     Json,
     Arrow,
+}
+
+impl Form {
+    /// Its media type, and what a browser is told to do with it.
+    fn told(self) -> (&'static str, &'static str) {
+        match self {
+            Form::Csv => ("text/csv; charset=utf-8", "attachment; filename=\"result.csv\""),
+            Form::Json => ("application/json", "attachment; filename=\"result.json\""),
+            Form::Arrow => (ARROW, "attachment; filename=\"result.arrows\""),
+        }
+    }
 }
 
 /// The tickets of a session.
@@ -51,9 +63,19 @@ enum Form {
 pub(super) struct Tickets(Mutex<HashMap<String, Ticket>>);
 
 struct Ticket {
-    kept: Arc<Kept>,
-    form: Form,
+    what: What,
     made: Instant,
+}
+
+/// What a file is made of.
+pub(super) enum What {
+    Result(Arc<Kept>, Form),
+    Copy(Box<Copying>),
+}
+
+/// What makes a file, part by part, where it may wait; `None`: that was all.
+pub(super) trait Source: Send + 'static {
+    fn part(&mut self) -> Result<Option<Vec<u8>>, Error>;
 }
 
 impl Ticket {
@@ -63,15 +85,16 @@ impl Ticket {
 }
 
 impl Tickets {
-    fn make(&self, kept: Arc<Kept>, form: Form) -> Result<Secret, Error> {
+    /// The address of a file, with a new ticket.
+    pub(super) fn path(&self, what: What) -> Result<String, Error> {
         let secret = Secret::random()?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, ticket| ticket.is_good());
         if all.len() >= TICKETS_MAX {
             return Err(Error::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, "too many downloads have not begun"));
         }
-        all.insert(secret.digest(), Ticket { kept, form, made: Instant::now() });
-        Ok(secret)
+        all.insert(secret.digest(), Ticket { what, made: Instant::now() });
+        Ok(format!("/console/download?ticket={}", secret.text()))
     }
 
     fn take(&self, secret: &str) -> Option<Ticket> {
@@ -105,8 +128,8 @@ pub(super) async fn ticket(
         let message = "the result has no rows, or not all of them yet";
         return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into());
     }
-    let ticket = session.tickets.make(kept, form)?;
-    Ok(answer(StatusCode::OK, &json!({ "path": format!("/console/download?ticket={}", ticket.text()) })))
+    let path = session.tickets.path(What::Result(kept, form))?;
+    Ok(answer(StatusCode::OK, &json!({ "path": path })))
 }
 
 /// The file.
@@ -121,13 +144,18 @@ pub(super) async fn download(
     let session = app.sessions.of_cookie(&app, &held).await.ok_or_else(refused)?;
     let said = asked(query.as_deref(), &["ticket"])?;
     let ticket = said.first().and_then(|(_, ticket)| session.tickets.take(ticket)).ok_or_else(refused)?;
-    let (kind, name) = match ticket.form {
-        Form::Csv => ("text/csv; charset=utf-8", "attachment; filename=\"result.csv\""),
-        Form::Json => ("application/json", "attachment; filename=\"result.json\""),
-        Form::Arrow => (ARROW, "attachment; filename=\"result.arrows\""),
-    };
     let (to, parts) = mpsc::channel(2);
-    tokio::spawn(send(Writer::new(ticket), to));
+    let (kind, name) = match ticket.what {
+        What::Result(kept, form) => {
+            tokio::spawn(send(Writer::new(kept, form), to));
+            form.told()
+        }
+        What::Copy(copy) => {
+            tokio::spawn(send(*copy, to));
+            // (The page calls it by the database's name.)
+            ("application/vnd.cairndb", "attachment")
+        }
+    };
     let mut answer = Response::new(Body::from_stream(Parts(parts)));
     let headers = answer.headers_mut();
     super::page::secure(headers);
@@ -149,14 +177,14 @@ impl Stream for Parts {
 }
 
 /// Makes a block after the other, no faster than they are taken. An error breaks it off before its end.
-async fn send(mut writer: Writer, to: mpsc::Sender<Result<Bytes, Error>>) {
+async fn send(mut source: impl Source, to: mpsc::Sender<Result<Bytes, Error>>) {
     loop {
         let made = tokio::task::spawn_blocking(move || {
-            let part = writer.part();
-            (writer, part)
+            let part = source.part();
+            (source, part)
         });
         let Ok((back, part)) = made.await else { return };
-        writer = back;
+        source = back;
         let is_last = part.is_err();
         let Some(part) = part.transpose() else { return };
         if to.send(part.map(Bytes::from)).await.is_err() || is_last {
@@ -176,30 +204,9 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(Ticket { kept, form, .. }: Ticket) -> Writer {
+    fn new(kept: Arc<Kept>, form: Form) -> Writer {
         let columns = kept.lock().head.columns.clone().unwrap_or_default();
         Writer { kept, form, columns, place: Some(0), encoder: None }
-    }
-
-    /// The next part; `None`: there is no more.
-    fn part(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        let Some(place) = self.place else { return Ok(None) };
-        if self.kept.has_ended() {
-            return Err(Error::new(SqlState::QUERY_CANCELED, "the session has ended"));
-        }
-        self.kept.look();
-        let (block, count) = self.kept.lock().spool.block_and_count(place)?;
-        let rows: Vec<Vec<Option<Cell>>> = match &block {
-            Some((_, text)) => serde_json::from_str(&format!("[{text}]")).map_err(broken)?,
-            None => Vec::new(),
-        };
-        self.place = block.is_some().then_some(place + 1);
-        let rows = rows.into_iter().map(|row| self.whole(row)).collect::<Result<Vec<_>, _>>()?;
-        match self.form {
-            Form::Csv => Ok(Some(self.csv(place == 0, &rows).into_bytes())),
-            Form::Json => self.json(place == 0, &rows).map(|text| Some(text.into_bytes())),
-            Form::Arrow => self.arrow(&rows, count <= 1).map(Some),
-        }
     }
 
     /// The texts of a row, of long values all.
@@ -264,6 +271,28 @@ impl Writer {
         let made = encoder.take();
         self.encoder = Some(encoder);
         Ok(made)
+    }
+}
+
+impl Source for Writer {
+    fn part(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let Some(place) = self.place else { return Ok(None) };
+        if self.kept.has_ended() {
+            return Err(Error::new(SqlState::QUERY_CANCELED, "the session has ended"));
+        }
+        self.kept.look();
+        let (block, count) = self.kept.lock().spool.block_and_count(place)?;
+        let rows: Vec<Vec<Option<Cell>>> = match &block {
+            Some((_, text)) => serde_json::from_str(&format!("[{text}]")).map_err(broken)?,
+            None => Vec::new(),
+        };
+        self.place = block.is_some().then_some(place + 1);
+        let rows = rows.into_iter().map(|row| self.whole(row)).collect::<Result<Vec<_>, _>>()?;
+        match self.form {
+            Form::Csv => Ok(Some(self.csv(place == 0, &rows).into_bytes())),
+            Form::Json => self.json(place == 0, &rows).map(|text| Some(text.into_bytes())),
+            Form::Arrow => self.arrow(&rows, count <= 1).map(Some),
+        }
     }
 }
 

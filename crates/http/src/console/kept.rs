@@ -67,9 +67,18 @@ impl Drop for Charged {
     }
 }
 
+/// What a statement is, for others.
+pub(super) struct About {
+    pub(super) user: String,
+    pub(super) database: String,
+    /// Without its constants.
+    pub(super) statement: String,
+}
+
 /// A statement and what came of it.
 pub(super) struct Kept {
     pub(super) id: String,
+    pub(super) about: About,
     inner: Mutex<Inner>,
     /// There is more to tell.
     news: Notify,
@@ -90,7 +99,7 @@ pub(super) struct Inner {
 
 impl Kept {
     /// A statement that begins to run.
-    pub(super) fn new(app: &Arc<App>, has_ended: Arc<AtomicBool>) -> Result<Kept, Error> {
+    pub(super) fn new(app: &Arc<App>, about: About, has_ended: Arc<AtomicBool>) -> Result<Kept, Error> {
         let now = Instant::now();
         let inner = Inner {
             head: Head::default(),
@@ -102,6 +111,7 @@ impl Kept {
         };
         Ok(Kept {
             id: digest(Secret::random()?.text())[..32].to_owned(),
+            about,
             inner: Mutex::new(inner),
             news: Notify::new(),
             looked: Mutex::new(now),
@@ -120,6 +130,10 @@ impl Kept {
 
     pub(super) fn look(&self) {
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(super) fn begun(&self) -> Instant {
+        self.lock().begun
     }
 
     pub(super) fn is_running(&self) -> bool {

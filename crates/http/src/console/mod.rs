@@ -5,8 +5,10 @@
 //! - A cookie alone lets nobody ask anything, so that a page of elsewhere, or whoever gets the cookies of another port of this machine, asks nothing:
 //!   beside it a second secret has to be shown in a header. (A download, which a browser can ask for by an address alone, shows a ticket that was
 //!   made so, once.)
+//! - Who may run and write SQL in a database sees what others run there, and stops it (`activity.rs`).
 //! - Results are kept for the session that ran the statement (`results.rs`), and end with it.
 
+mod activity;
 mod assist;
 mod download;
 mod kept;
@@ -16,6 +18,7 @@ mod results;
 mod sessions;
 mod spool;
 mod told;
+mod whole;
 
 use std::sync::Arc;
 
@@ -40,6 +43,10 @@ pub(crate) fn routes(router: Router<Arc<App>>) -> Router<Arc<App>> {
         .route("/console/results/{id}/value", get(results::value))
         .route("/console/results/{id}/download", post(download::ticket))
         .route("/console/download", get(download::download))
+        .route("/console/activity", get(activity::look))
+        .route("/console/activity/cancel", post(activity::cancel))
+        .route("/db/{database}/console/copy", post(whole::copy))
+        .route("/db/{database}/console/verify", post(whole::verify))
         .route("/db/{database}/console/run", post(results::run))
         .route("/db/{database}/console/complete", post(assist::complete))
 }

@@ -17,7 +17,7 @@ use axum::http::{Response, StatusCode};
 use cairndb::{Error, SqlState};
 use cairndb_async::Performed;
 
-use super::kept::Kept;
+use super::kept::{About, Kept};
 use super::page::secure;
 use super::sessions::Within;
 use super::told::{Head, Stage};
@@ -66,7 +66,7 @@ impl Results {
     }
 
     /// A new one; where there are many, another goes for it.
-    fn begin(&self, app: &Arc<App>) -> Result<Arc<Kept>, Problem> {
+    fn begin(&self, app: &Arc<App>, about: About) -> Result<Arc<Kept>, Problem> {
         let mut all = self.lock();
         if all.len() >= OF_SESSION_MAX {
             let over = all.values().filter(|kept| !kept.is_running()).min_by_key(|kept| kept.looked());
@@ -76,9 +76,19 @@ impl Results {
             })?;
             all.remove(&id);
         }
-        let kept = Arc::new(Kept::new(app, self.have_ended.clone())?);
+        let kept = Arc::new(Kept::new(app, about, self.have_ended.clone())?);
         all.insert(kept.id.clone(), kept.clone());
         Ok(kept)
+    }
+
+    /// Those that run.
+    pub(super) fn running(&self) -> Vec<Arc<Kept>> {
+        self.lock().values().filter(|kept| kept.is_running()).cloned().collect()
+    }
+
+    /// Whether they have been ended, to be looked at from elsewhere.
+    pub(super) fn have_ended(&self) -> Arc<AtomicBool> {
+        self.have_ended.clone()
     }
 
     fn end(&self, id: &str) {
@@ -116,9 +126,10 @@ pub(super) async fn run(Within(session): Within, asking: Asking, body: Body) -> 
     if !may_write {
         open.reading()?;
     }
-    let kept = session.results.begin(&asking.app)?;
-    let who = (asking.principal.name().to_owned(), asking.names.database.clone());
-    let work = perform(kept.clone(), asking.app.clone(), (open, may_write), who, (asked.sql, params));
+    let (user, database) = (asking.principal.name().to_owned(), asking.names.database.clone());
+    let about = About { user, database, statement: asking.app.services.shown(&asked.sql) };
+    let kept = session.results.begin(&asking.app, about)?;
+    let work = perform(kept.clone(), asking.app.clone(), (open, may_write), (asked.sql, params));
     kept.set_task(tokio::spawn(work).abort_handle());
     kept.news(None, FIRST_WAIT).await;
     kept.look();
@@ -130,7 +141,6 @@ async fn perform(
     kept: Arc<Kept>,
     app: Arc<App>,
     (open, may_write): (Arc<Open>, bool),
-    (name, database): (String, String),
     (sql, params): (String, Vec<cairndb::Value>),
 ) {
     let begun = Instant::now();
@@ -139,7 +149,7 @@ async fn perform(
         Ok(database) => database.perform(&sql, params).await,
         Err(error) => Err(error),
     };
-    let ran = app.services.ran((&name, &database), &sql, begun.elapsed());
+    let ran = app.services.ran((&kept.about.user, &kept.about.database), &sql, begun.elapsed());
     let ended = match performed {
         Ok(performed) => spooled(&kept, performed).await,
         Err(error) => Err(error),

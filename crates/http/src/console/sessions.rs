@@ -14,7 +14,9 @@ use axum::http::request::Parts;
 use cairndb::{Error, SqlState};
 
 use super::download::Tickets;
+use super::kept::Kept;
 use super::results::Results;
+use super::whole::Turn;
 use crate::app::App;
 use crate::principal::Principal;
 use crate::problem::Problem;
@@ -133,6 +135,8 @@ pub(super) fn cookie_name(port: u16) -> String {
 pub(crate) struct Sessions {
     known: Mutex<HashMap<String, Arc<Session>>>,
     once: Mutex<HashMap<String, (Arc<Token>, Instant)>>,
+    /// For what is done with a whole database.
+    pub(super) turn: Turn,
 }
 
 impl Sessions {
@@ -209,6 +213,12 @@ impl Sessions {
                 false => self.end(&session),
             }
         }
+    }
+
+    /// What all of them run.
+    pub(super) fn running(&self) -> Vec<Arc<Kept>> {
+        let all: Vec<Arc<Session>> = self.lock().values().cloned().collect();
+        all.iter().flat_map(|session| session.results.running()).collect()
     }
 
     /// Ends all.

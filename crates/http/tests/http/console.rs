@@ -377,3 +377,63 @@ impl Page {
         vec![("Cookie", &self.cookie), ("X-Cairn-Csrf", &self.csrf), ("Content-Type", "application/json")]
     }
 }
+
+#[test]
+fn what_runs_is_seen_and_stopped_by_who_may_do_it_himself() {
+    let (reads, all) = (token("reads", &[Scope::Sql]), token("all", &Scope::ALL));
+    let mut elsewhere = token("elsewhere", &Scope::ALL);
+    elsewhere.1.databases = vec!["other".to_owned()];
+    let tokens = [&reads, &all, &elsewhere].map(|(_, token)| token.clone()).to_vec();
+    let served = Served::with(Options { tokens, ..Options::default() }, cairn_server::Options::default());
+    let [reads, page, elsewhere] =
+        [reads, all, elsewhere].map(|(secret, _)| Page::of(&served.client, &login(&served.client, &secret)));
+    let sleeps = reads.run("SELECT pg_sleep(1000), 'hidden'");
+    let seen = |page: &Page| page.ask("GET", "/console/activity", "").json()["sessions"].as_array().unwrap().clone();
+    let session = &seen(&page)[0];
+    same(&session["statement"], json!("SELECT pg_sleep (?), ?"));
+    same(&json!([session["user"], session["database"], session["state"]]), json!(["reads", "shop", "active"]));
+    assert!(seen(&reads).is_empty() && seen(&elsewhere).is_empty());
+    let cancel = |page: &Page, which: &Value| page.ask("POST", "/console/activity/cancel", &which.to_string()).status;
+    let which = json!({ "id": session["id"] });
+    assert_eq!([cancel(&reads, &which), cancel(&elsewhere, &which), cancel(&page, &json!({}))], [404, 404, 400]);
+    assert_eq!(cancel(&page, &which), 200);
+    assert_eq!(reads.done(&sleeps)["error"]["sqlstate"], json!("57014"));
+    assert_eq!((seen(&page).len(), cancel(&page, &which)), (0, 404));
+    assert_eq!(cancel(&page, &json!({ "process": 1 })), 404);
+    // What was run, with its token's name.
+    reads.run("SELECT 1");
+    let statements = page.ask("GET", "/console/activity", "").json()["statements"].clone();
+    assert!(statements.as_array().unwrap().iter().any(|one| one["user"] == "reads" && one["calls"] == 1));
+}
+
+#[test]
+fn a_database_is_copied_as_a_file_and_checked_one_at_a_time() {
+    let served = Served::new();
+    let page = Page::new(&served);
+    page.run("CREATE TABLE t (a int PRIMARY KEY)");
+    page.run("INSERT INTO t SELECT generate_series(1, 1000)");
+    let checked = page.ask("POST", "/db/shop/console/verify", "").json();
+    assert!(checked["pages"].as_u64() > Some(0) && checked["wrong"] == json!(null), "{checked}");
+    let asked = page.ask("POST", "/db/shop/console/copy", "");
+    // (While it waits to be fetched nothing else of the kind is done.)
+    assert_eq!(told(&page.ask("POST", "/db/shop/console/verify", "")), of(503, "53400"));
+    let path = asked.json()["path"].as_str().unwrap().to_owned();
+    let mut stream = page.client.connect();
+    stream.write_all(page.client.head("GET", &path, &[("Cookie", &page.cookie)]).as_bytes()).unwrap();
+    let mut reader = std::io::BufReader::new(stream);
+    assert_eq!(client::read_head(&mut reader).0, 200);
+    let bytes: Vec<u8> = std::iter::from_fn(|| client::read_chunk(&mut reader)).flatten().collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("copy.cairn");
+    std::fs::write(&file, bytes).unwrap();
+    let copy = cairndb::Database::open(&file).unwrap();
+    assert_eq!(copy.connect().unwrap().query_row_as::<i64>("SELECT count(*) FROM t", ()).unwrap(), 1000);
+    assert_eq!(page.client.ask("GET", &path, &[("Cookie", &page.cookie)], "").status, 401, "it is good once");
+    // Without SQL there is neither, nor outside of a session.
+    let (documents, reads) = token("documents", &[Scope::Read]);
+    let served = Served::with(Options { tokens: vec![reads], ..Options::default() }, cairn_server::Options::default());
+    let other = Page::of(&served.client, &login(&served.client, &documents));
+    for path in ["/db/shop/console/copy", "/db/shop/console/verify"] {
+        assert_eq!([other.ask("POST", path, "").status, served.client.post(path, "").status], [403, 403], "{path}");
+    }
+}
