@@ -29,7 +29,7 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("create function f() returns int ^transform for type t language sql as 'select 1'", "TRANSFORM"),
         ("create function f() returns int ^set a = 1 language sql as 'select 1'", "SET a as an option of a function"),
         ("^alter function f() depends on extension e", "ALTER FUNCTION"),
-        ("copy t to stdout ^encoding 'latin1'", "encoding \"latin1\""),
+        ("copy t to stdout ^encoding 'euc_tw'", "the encoding EUC_TW"),
         ("^create database d", "CREATE DATABASE"),
         ("^drop foreign table if exists v", "DROP FOREIGN TABLE"),
         ("create index i on t ^using gist (a)", "an index method other than btree and gin"),

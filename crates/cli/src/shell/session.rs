@@ -483,7 +483,9 @@ fn connected(database: &Database, is_unmade: bool) -> Result<Connection, Failure
 fn may_only_read(text: &str) -> bool {
     use TokenKind::{Explain, LeftParen, Select, Show, Table, Values, With};
 
-    if text.to_ascii_lowercase().contains("read_only") {
+    // What a session keeps would be lost with it.
+    let text_lower = text.to_ascii_lowercase();
+    if ["read_only", "set_config", "setseed", "advisory"].iter().any(|word| text_lower.contains(word)) {
         return false;
     }
     let first = pieces(text).find_map(|piece| match piece.kind {
