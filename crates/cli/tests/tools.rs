@@ -663,6 +663,28 @@ fn a_backup_of_what_is_in_use_says_where_nobody_answers() {
 }
 
 #[test]
+fn a_file_that_is_made_by_another_before_the_shell_makes_it_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .arg("x.cairn")
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    writeln!(input, "\\conninfo").unwrap();
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert!(line.contains("will be the file"), "{line}");
+    good(folder.path(), &["x.cairn", "CREATE TABLE t AS SELECT 4711 AS a"]);
+    writeln!(input, "SELECT a FROM t;").unwrap();
+    drop(input);
+    let rest = output.lines().collect::<Result<Vec<_>, _>>().unwrap().join("\n");
+    assert!(child.wait().unwrap().success() && rest.contains("4711"), "{rest}");
+}
+
+#[test]
 fn a_copy_given_as_an_argument_reads_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     for copy in ["\\copy t from stdin csv", "COPY t FROM STDIN (FORMAT csv)"] {

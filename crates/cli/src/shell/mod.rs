@@ -12,6 +12,7 @@ mod help;
 mod history;
 mod looks;
 mod meta;
+mod open;
 mod pager;
 mod pattern;
 mod prompt;
@@ -22,5 +23,5 @@ mod splitter;
 mod statement;
 mod variables;
 
+pub use open::{answer_backups, open_file};
 pub use run::run;
-pub use session::{answer_backups, open_file};

@@ -4,23 +4,20 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cairn_parser::TokenKind;
-use cairn_parser::token::{PieceKind, pieces};
 use cairndb::EvalContext;
 use cairndb::schema::Schema;
 use cairndb::{ClientCopy, Connection, Database, Error, Notifications, Options, Outcome, SqlState, split_script};
-use indicatif::ProgressBar;
 
-use super::foreign;
+use super::open::{close, connected, may_only_read, open_file, open_or_wait};
 use super::pager::Paged;
+use super::statement::first_token;
 use super::variables::{Variables, expanded};
 use crate::args::ShellArgs;
 use crate::copy::copy_out;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
-use crate::progress;
 use crate::report::{Failure, say, warn};
 use crate::signals::Interrupts;
 use crate::system;
@@ -282,8 +279,10 @@ impl Session {
     pub fn execute(&mut self, text: &str) -> Result<(), Failure> {
         let text = &*expanded(text, &self.variables);
         self.last = Some(text.to_string());
-        let is_several = split_script(text).nth(1).is_some();
-        if self.unmade.is_some() && (is_several || !may_only_read(text)) {
+        // (Which `\;` makes, and nobody need look for where no semicolon is.)
+        let is_several = text.trim_end_matches(';').contains(';') && split_script(text).nth(1).is_some();
+        let is_wanted = |file: &PathBuf| is_several || !may_only_read(text) || file.exists();
+        if self.unmade.as_ref().is_some_and(is_wanted) {
             self.make_file()?;
         }
         match ClientCopy::of(text) {
@@ -447,54 +446,6 @@ fn name_of(file: Option<&Path>) -> String {
     file.and_then(Path::file_stem).map_or("memory".into(), |stem| shown(&stem.to_string_lossy()))
 }
 
-/// Closes a database; that its files are somewhere else by now is no error.
-fn close(database: Database) -> Result<(), Failure> {
-    if let Some(notice) = database.misplaced() {
-        warn(&notice);
-    }
-    Ok(database.close()?)
-}
-
-/// It may be open for long: `cairn backup` works meanwhile. Where it can not, it is who asks that has to know.
-pub fn answer_backups(database: &Database) {
-    let _ = database.answer_backups();
-}
-
-/// Opens the file that is there. One that is not is made when something is to be written: that somebody has mistyped a name leaves no file.
-fn open_or_wait(path: &Path, options: Options) -> Result<(Database, Option<PathBuf>), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.symlink_metadata().is_ok() || !folder.is_dir() {
-        return Ok((open_file(path, options)?, None));
-    }
-    Ok((Database::open_in_memory_with(options)?, Some(path.to_path_buf())))
-}
-
-/// A connection to a database, which answers `cairn backup` from now on; to one that stands for a file that is not made, one that writes nothing.
-fn connected(database: &Database, is_unmade: bool) -> Result<Connection, Failure> {
-    answer_backups(database);
-    let connection = database.connect()?;
-    if is_unmade {
-        connection.execute("SET default_transaction_read_only = on", ())?;
-    }
-    Ok(connection)
-}
-
-/// Whether a statement can be one that writes nothing, by how it begins, and gives nothing that the file would give otherwise.
-fn may_only_read(text: &str) -> bool {
-    use TokenKind::{Explain, LeftParen, Select, Show, Table, Values, With};
-
-    // What a session keeps would be lost with it.
-    let text_lower = text.to_ascii_lowercase();
-    if ["read_only", "set_config", "setseed", "advisory"].iter().any(|word| text_lower.contains(word)) {
-        return false;
-    }
-    let first = pieces(text).find_map(|piece| match piece.kind {
-        PieceKind::Token(kind) => Some(kind),
-        _ => None,
-    });
-    matches!(first, None | Some(Explain | LeftParen | Select | Show | Table | Values | With))
-}
-
 /// Runs statements that `\;` joined: all of them, or none. (Where they themselves say where a transaction begins and ends, that holds.)
 fn run_together(
     connection: &Connection,
@@ -502,9 +453,10 @@ fn run_together(
     each: &mut dyn FnMut(&mut Outcome<'_>) -> cairndb::Result<()>,
 ) -> cairndb::Result<()> {
     let controls = |statement: &str| {
-        let word: String = statement.trim_start().chars().take_while(|c| c.is_alphabetic()).collect();
-        ["begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare"]
-            .contains(&word.to_ascii_lowercase().as_str())
+        use TokenKind::{Abort, Begin, Commit, End, Prepare, Release, Rollback, Savepoint, Start};
+
+        let first = first_token(statement);
+        matches!(first, Some(Abort | Begin | Commit | End | Prepare | Release | Rollback | Savepoint | Start))
     };
     if connection.in_transaction() || split_script(text).any(|one| controls(one.text)) {
         return connection.run(text, each);
@@ -518,27 +470,6 @@ fn run_together(
             Err(error)
         }
     }
-}
-
-/// Opens the file, and says what it was when it cannot.
-pub fn open_file(path: &Path, options: Options) -> Result<Database, Failure> {
-    let bar = Arc::new(OnceLock::<ProgressBar>::new());
-    let shown = bar.clone();
-    let options = options.on_opening(move |progress| {
-        shown.get_or_init(|| progress::opening(progress.log_bytes)).set_position(progress.applied_bytes);
-    });
-    let opened = Database::open_with(path, options);
-    if let Some(bar) = bar.get() {
-        bar.finish_and_clear();
-    }
-    opened.map_err(|error| Failure::Sql {
-        error: match foreign::hint(path) {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        },
-        text: String::new(),
-        context: Some(format!("opening {}", PathBuf::from(path).display())),
-    })
 }
 
 /// Keeps a failure to write for later and gives the error that stops the script.

@@ -7,6 +7,9 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cairn_parser::TokenKind;
+use cairn_parser::token::{PieceKind, pieces};
+
 use super::session::Session;
 use super::splitter::{Piece, Splitter};
 use crate::output::{Column, Expanded, Grid, cells_of};
@@ -23,6 +26,14 @@ const NOTICE: Duration = Duration::from_millis(20);
 fn taken(session: &Session, splitter: &mut Splitter) -> Result<String, Failure> {
     let text = splitter.take_begun().or_else(|| session.last().map(str::to_string));
     text.ok_or_else(|| Failure::Message("no statement is begun, and none was run before".to_string()))
+}
+
+/// What a statement begins with; `None`: there is nothing but blanks and comments.
+pub fn first_token(text: &str) -> Option<TokenKind> {
+    pieces(text).find_map(|piece| match piece.kind {
+        PieceKind::Token(kind) => Some(kind),
+        _ => None,
+    })
 }
 
 /// `\g [FILE]`, `\g |COMMAND`, `\gx`.
