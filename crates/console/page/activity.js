@@ -1,7 +1,7 @@
 // What runs, and is stopped here; what was run, and took the most time.
 
 import { ask } from "./ask.js";
-import { counted, el, list, problem } from "./dom.js";
+import { counted, el, list, looking, problem } from "./dom.js";
 
 const EVERY_MS = 2000;
 
@@ -13,7 +13,6 @@ export function activity() {
   const ran = el("div", {});
   const node = el("section", { "aria-label": "Activity" }, said,
     el("h2", {}, "Sessions, and what they run"), running, el("h2", {}, "What took the most time"), ran);
-  let timer = null;
 
   async function cancel(which) {
     try {
@@ -46,15 +45,5 @@ export function activity() {
     }
   }
 
-  return {
-    node,
-    show() {
-      look();
-      timer ??= setInterval(look, EVERY_MS);
-    },
-    hide() {
-      clearInterval(timer);
-      timer = null;
-    },
-  };
+  return looking(node, look, EVERY_MS);
 }

@@ -54,6 +54,23 @@ export async function copy(text) {
   area.remove();
 }
 
+// A view that looks again and again while it is shown.
+export function looking(node, look, everyMs, forget = () => {}) {
+  let timer = null;
+  return {
+    node,
+    show() {
+      look();
+      timer ??= setInterval(look, everyMs);
+    },
+    hide() {
+      clearInterval(timer);
+      timer = null;
+      forget();
+    },
+  };
+}
+
 // What is kept in this browser for this origin.
 export const kept = {
   get(name, otherwise) {

@@ -1,7 +1,7 @@
 // What the server counts, as plots that move: one look a second.
 
 import { ask } from "./ask.js";
-import { bytes, el, problem, svg } from "./dom.js";
+import { bytes, el, looking, problem, svg } from "./dom.js";
 
 const EVERY_MS = 1000;
 const KEPT = 120;
@@ -111,7 +111,7 @@ export function metrics({ database }) {
   const said = el("div", {});
   const place = el("div", { class: "plots" });
   const node = el("section", { "aria-label": "Metrics" }, said, place);
-  let [plots, before, of, timer] = [[], null, null, null];
+  let [plots, before, of] = [[], null, null];
 
   async function look() {
     try {
@@ -129,15 +129,5 @@ export function metrics({ database }) {
     }
   }
 
-  return {
-    node,
-    show() {
-      look();
-      timer ??= setInterval(look, EVERY_MS);
-    },
-    hide() {
-      clearInterval(timer);
-      timer = before = null;
-    },
-  };
+  return looking(node, look, EVERY_MS, () => (before = null));
 }
