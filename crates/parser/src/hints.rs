@@ -18,7 +18,10 @@ type Rule = (fn(&Place<'_>) -> bool, Hint);
 
 static RULES: &[Rule] = &[
     (
-        |at| at.before.is_empty() && (word(at.rest, "describe") || word(at.rest, "desc")),
+        |at| {
+            let describes = at.before.is_empty() && (word(at.rest, "describe") || word(at.rest, "desc"));
+            describes || word(at.before, "columns") && (word(at.rest, "from") || word(at.rest, "in"))
+        },
         "What a table is made of says \\d NAME in the shell, or information_schema.columns.",
     ),
     (
@@ -28,10 +31,6 @@ static RULES: &[Rule] = &[
     (
         |at| word(at.before, "show") && word(at.rest, "create"),
         "Definitions are written by \\d NAME in the shell, and by cairn dump --schema-only.",
-    ),
-    (
-        |at| word(at.before, "columns") && (word(at.rest, "from") || word(at.rest, "in")),
-        "What a table is made of says \\d NAME in the shell, or information_schema.columns.",
     ),
     (|at| at.rest.starts_with('`'), "Names are quoted with double quotes (\"name\"), not with backticks."),
     (|at| at.rest.starts_with("=="), "Equality is written =, not ==."),

@@ -54,23 +54,13 @@ pub(super) fn stray(byte: u8, csv: bool) -> Bad {
     Bad { error: error.with_hint(hint), shows_line }
 }
 
-/// What there is to read. (What decodes the data tells by its own error that it is not what it should be.)
-fn fill(input: &mut impl BufRead) -> Result<&[u8], Bad> {
-    loop {
-        match input.fill_buf() {
-            Ok([]) => return Ok(&[]),
-            Ok(_) => break,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => {
-                let error = error.downcast::<Error>().unwrap_or_else(|error| {
-                    Error::new(SqlState::IO_ERROR, format!("could not read COPY data: {error}"))
-                });
-                return Err(Bad { error, shows_line: false });
-            }
-        }
-    }
-    // Which gives what is there.
-    input.fill_buf().map_err(|_| bad("the data went away"))
+/// Why there is nothing to read. (What decodes the data tells by its own error that it is not what it should be.)
+#[cold]
+fn unread(error: std::io::Error) -> Bad {
+    let own = error.downcast::<Error>();
+    let error =
+        own.unwrap_or_else(|error| Error::new(SqlState::IO_ERROR, format!("could not read COPY data: {error}")));
+    Bad { error, shows_line: false }
 }
 
 pub(super) fn unterminated() -> Bad {
@@ -172,12 +162,13 @@ impl<R: BufRead> Lines<R> {
         let from = raw.len();
         let most = RECORD_BYTES_MAX.saturating_sub(from - start);
         loop {
-            let buffer = match fill(&mut self.input) {
+            let buffer = match self.input.fill_buf() {
                 Ok(buffer) => buffer,
-                Err(bad) => {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
                     // The line that is being read.
                     self.line += u64::from(self.format.csv || from == start);
-                    return Err(bad);
+                    return Err(unread(error));
                 }
             };
             let room = &buffer[..buffer.len().min(most - (raw.len() - from))];
@@ -195,7 +186,7 @@ impl<R: BufRead> Lines<R> {
             }
         }
         // Where nothing is known yet of how lines end, a newline belongs to the carriage return before it.
-        if self.ends.is_none() && raw[from..].ends_with(b"\r") && fill(&mut self.input)?.first() == Some(&b'\n') {
+        if self.ends.is_none() && raw[from..].ends_with(b"\r") && self.comes_next(b'\n')? {
             raw.push(b'\n');
             self.input.consume(1);
         }
@@ -207,6 +198,17 @@ impl<R: BufRead> Lines<R> {
             return Err(Bad { error: Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message), shows_line: false });
         }
         Ok(read > 0)
+    }
+
+    /// Whether this byte comes next.
+    fn comes_next(&mut self, byte: u8) -> Result<bool, Bad> {
+        loop {
+            match self.input.fill_buf() {
+                Ok(buffer) => return Ok(buffer.first() == Some(&byte)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(unread(error)),
+            }
+        }
     }
 
     /// Takes the line's end off.

@@ -177,12 +177,12 @@ impl Session {
         let forced = forced(&copy.force_quote, &names)?;
         let context = || self.text_context();
         let mut writer = Writer::new(&copy.format, Form::new(&context), types.iter().copied().zip(forced));
-        let (mut out, mut encoder) = (Vec::new(), copy.encoding.encoder()?);
+        let (mut out, mut encoded, mut encoder) = (Vec::new(), Vec::new(), copy.encoding.encoder()?);
         let mut hand_on = |out: &mut Vec<u8>| {
             match &mut encoder {
                 None => each(out)?,
                 Some(encoder) => {
-                    let mut encoded = Vec::with_capacity(out.len());
+                    encoded.clear();
                     encoder.encode(utf8(out)?, &mut encoded)?;
                     each(&encoded)?;
                 }

@@ -4,6 +4,8 @@
 //! places in PostgreSQL: the bytes 0x80 to 0x9f are controls in ISO's encodings of one byte, and in Windows' those that are not given out
 //! are nothing.
 
+use std::sync::OnceLock;
+
 use encoding_rs::{DecoderResult, EncoderResult};
 
 use crate::{Error, Result, SqlState};
@@ -16,7 +18,7 @@ pub(crate) struct Encoding(&'static Known);
 struct Known {
     /// As PostgreSQL calls it.
     name: &'static str,
-    /// Other names, as [`spelled`] writes them.
+    /// Other names, without what is no letter and no digit, in small letters.
     also: &'static [&'static str],
     how: How,
 }
@@ -26,7 +28,7 @@ enum How {
     /// UTF-8, or bytes that are taken for it.
     Utf8,
     /// One byte a character; those below 0x80 are ASCII.
-    Bytes(&'static encoding_rs::Encoding, Upper),
+    Bytes(UpperHalf),
     /// One or more bytes a character.
     Characters(&'static encoding_rs::Encoding),
     /// It is PostgreSQL's alone; what to take instead.
@@ -50,6 +52,10 @@ const INSTEAD: &str = "Convert the bytes to UTF8 before.";
 static ENCODINGS: [Known; 42] = {
     use encoding_rs as e;
 
+    const fn bytes(of: &'static encoding_rs::Encoding, upper: Upper) -> How {
+        Bytes(UpperHalf { of, upper, meaning: OnceLock::new() })
+    }
+
     const fn known(name: &'static str, also: &'static [&'static str], how: How) -> Known {
         Known { name, also, how }
     }
@@ -57,33 +63,33 @@ static ENCODINGS: [Known; 42] = {
     [
         known("UTF8", &["unicode"], Utf8),
         known("SQL_ASCII", &["sqlascii"], Utf8),
-        known("LATIN1", &["iso88591"], Bytes(&e::WINDOWS_1252_INIT, Controls)),
-        known("LATIN2", &["iso88592"], Bytes(&e::ISO_8859_2_INIT, Controls)),
-        known("LATIN3", &["iso88593"], Bytes(&e::ISO_8859_3_INIT, Controls)),
-        known("LATIN4", &["iso88594"], Bytes(&e::ISO_8859_4_INIT, Controls)),
-        known("LATIN5", &["iso88599"], Bytes(&e::WINDOWS_1254_INIT, Controls)),
-        known("LATIN6", &["iso885910"], Bytes(&e::ISO_8859_10_INIT, Controls)),
-        known("LATIN7", &["iso885913"], Bytes(&e::ISO_8859_13_INIT, Controls)),
-        known("LATIN8", &["iso885914"], Bytes(&e::ISO_8859_14_INIT, Controls)),
-        known("LATIN9", &["iso885915"], Bytes(&e::ISO_8859_15_INIT, Controls)),
-        known("LATIN10", &["iso885916"], Bytes(&e::ISO_8859_16_INIT, Controls)),
-        known("ISO_8859_5", &["iso88595"], Bytes(&e::ISO_8859_5_INIT, Controls)),
-        known("ISO_8859_6", &["iso88596"], Bytes(&e::ISO_8859_6_INIT, Controls)),
-        known("ISO_8859_7", &["iso88597"], Bytes(&e::ISO_8859_7_INIT, Controls)),
-        known("ISO_8859_8", &["iso88598"], Bytes(&e::ISO_8859_8_INIT, Controls)),
-        known("WIN1250", &["windows1250"], Bytes(&e::WINDOWS_1250_INIT, Given)),
-        known("WIN1251", &["windows1251", "win"], Bytes(&e::WINDOWS_1251_INIT, Given)),
-        known("WIN1252", &["windows1252"], Bytes(&e::WINDOWS_1252_INIT, Given)),
-        known("WIN1253", &["windows1253"], Bytes(&e::WINDOWS_1253_INIT, Given)),
-        known("WIN1254", &["windows1254"], Bytes(&e::WINDOWS_1254_INIT, Given)),
-        known("WIN1255", &["windows1255"], Bytes(&e::WINDOWS_1255_INIT, Given)),
-        known("WIN1256", &["windows1256"], Bytes(&e::WINDOWS_1256_INIT, Given)),
-        known("WIN1257", &["windows1257"], Bytes(&e::WINDOWS_1257_INIT, Given)),
-        known("WIN1258", &["windows1258", "abc", "tcvn", "tcvn5712", "vscii"], Bytes(&e::WINDOWS_1258_INIT, Given)),
-        known("WIN866", &["windows866", "alt"], Bytes(&e::IBM866_INIT, Given)),
-        known("WIN874", &["windows874"], Bytes(&e::WINDOWS_874_INIT, Given)),
-        known("KOI8R", &["koi8"], Bytes(&e::KOI8_R_INIT, Given)),
-        known("KOI8U", &[], Bytes(&e::KOI8_U_INIT, Given)),
+        known("LATIN1", &["iso88591"], bytes(&e::WINDOWS_1252_INIT, Controls)),
+        known("LATIN2", &["iso88592"], bytes(&e::ISO_8859_2_INIT, Controls)),
+        known("LATIN3", &["iso88593"], bytes(&e::ISO_8859_3_INIT, Controls)),
+        known("LATIN4", &["iso88594"], bytes(&e::ISO_8859_4_INIT, Controls)),
+        known("LATIN5", &["iso88599"], bytes(&e::WINDOWS_1254_INIT, Controls)),
+        known("LATIN6", &["iso885910"], bytes(&e::ISO_8859_10_INIT, Controls)),
+        known("LATIN7", &["iso885913"], bytes(&e::ISO_8859_13_INIT, Controls)),
+        known("LATIN8", &["iso885914"], bytes(&e::ISO_8859_14_INIT, Controls)),
+        known("LATIN9", &["iso885915"], bytes(&e::ISO_8859_15_INIT, Controls)),
+        known("LATIN10", &["iso885916"], bytes(&e::ISO_8859_16_INIT, Controls)),
+        known("ISO_8859_5", &["iso88595"], bytes(&e::ISO_8859_5_INIT, Controls)),
+        known("ISO_8859_6", &["iso88596"], bytes(&e::ISO_8859_6_INIT, Controls)),
+        known("ISO_8859_7", &["iso88597"], bytes(&e::ISO_8859_7_INIT, Controls)),
+        known("ISO_8859_8", &["iso88598"], bytes(&e::ISO_8859_8_INIT, Controls)),
+        known("WIN1250", &["windows1250"], bytes(&e::WINDOWS_1250_INIT, Given)),
+        known("WIN1251", &["windows1251", "win"], bytes(&e::WINDOWS_1251_INIT, Given)),
+        known("WIN1252", &["windows1252"], bytes(&e::WINDOWS_1252_INIT, Given)),
+        known("WIN1253", &["windows1253"], bytes(&e::WINDOWS_1253_INIT, Given)),
+        known("WIN1254", &["windows1254"], bytes(&e::WINDOWS_1254_INIT, Given)),
+        known("WIN1255", &["windows1255"], bytes(&e::WINDOWS_1255_INIT, Given)),
+        known("WIN1256", &["windows1256"], bytes(&e::WINDOWS_1256_INIT, Given)),
+        known("WIN1257", &["windows1257"], bytes(&e::WINDOWS_1257_INIT, Given)),
+        known("WIN1258", &["windows1258", "abc", "tcvn", "tcvn5712", "vscii"], bytes(&e::WINDOWS_1258_INIT, Given)),
+        known("WIN866", &["windows866", "alt"], bytes(&e::IBM866_INIT, Given)),
+        known("WIN874", &["windows874"], bytes(&e::WINDOWS_874_INIT, Given)),
+        known("KOI8R", &["koi8"], bytes(&e::KOI8_R_INIT, Given)),
+        known("KOI8U", &[], bytes(&e::KOI8_U_INIT, Given)),
         known("BIG5", &["win950", "windows950"], Characters(&e::BIG5_INIT)),
         known("EUC_JP", &["eucjp"], Characters(&e::EUC_JP_INIT)),
         known("GB18030", &[], Characters(&e::GB18030_INIT)),
@@ -100,9 +106,38 @@ static ENCODINGS: [Known; 42] = {
     ]
 };
 
-/// A name without case and without what is no letter and no digit.
-fn spelled(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+/// Whether two names differ in case and in what is no letter and no digit alone.
+fn is_spelled(one: &str, other: &str) -> bool {
+    let letters =
+        |name| str::bytes(name).filter(u8::is_ascii_alphanumeric).map(|letter: u8| letter.to_ascii_lowercase());
+    letters(one).eq(letters(other))
+}
+
+/// What the bytes from 0x80 on mean, where they do.
+#[derive(Debug)]
+struct UpperHalf {
+    of: &'static encoding_rs::Encoding,
+    upper: Upper,
+    meaning: OnceLock<Box<[Option<char>; 128]>>,
+}
+
+impl UpperHalf {
+    /// Of the byte that is so many above 0x7f.
+    fn meaning(&self) -> &[Option<char>; 128] {
+        self.meaning.get_or_init(|| {
+            let bytes: [u8; 128] = std::array::from_fn(|at| 0x80 + at as u8);
+            let (text, _) = self.of.decode_without_bom_handling(&bytes);
+            let mut meaning = Box::new([None; 128]);
+            for ((byte, character), meaning) in bytes.iter().zip(text.chars()).zip(meaning.iter_mut()) {
+                *meaning = match character {
+                    _ if *byte < 0xa0 && self.upper == Controls => Some(char::from(*byte)),
+                    char::REPLACEMENT_CHARACTER | '\u{80}'..='\u{9f}' => None,
+                    character => Some(character),
+                };
+            }
+            meaning
+        })
+    }
 }
 
 impl Encoding {
@@ -110,8 +145,8 @@ impl Encoding {
 
     /// The encoding of this name; `None`: PostgreSQL knows none.
     pub(crate) fn of(name: &str) -> Option<Encoding> {
-        let name = spelled(name);
-        ENCODINGS.iter().find(|known| spelled(known.name) == name || known.also.contains(&&*name)).map(Encoding)
+        let is_it = |known: &&Known| [known.name].iter().chain(known.also).any(|one| is_spelled(one, name));
+        ENCODINGS.iter().find(is_it).map(Encoding)
     }
 
     /// Whether it is UTF-8 by name.
@@ -129,7 +164,7 @@ impl Encoding {
         let Encoding(Known { name, how, .. }) = self;
         Ok(match how {
             Utf8 => None,
-            Bytes(of, upper) => Some(Decoder(Decodes::Bytes(name, upper_half(of, *upper)))),
+            Bytes(upper) => Some(Decoder(Decodes::Bytes(name, upper.meaning()))),
             Characters(of) => Some(Decoder(Decodes::Characters(name, of.new_decoder_without_bom_handling()))),
             Missing(instead) => return Err(missing(name, instead)),
         })
@@ -140,7 +175,7 @@ impl Encoding {
         let Encoding(Known { name, how, .. }) = self;
         Ok(match how {
             Utf8 => None,
-            Bytes(of, upper) => Some(Encoder(Encodes::Bytes(name, upper_half(of, *upper)))),
+            Bytes(upper) => Some(Encoder(Encodes::Bytes(name, upper.meaning()))),
             Characters(of) => Some(Encoder(Encodes::Characters(name, of.new_encoder()))),
             Missing(instead) => return Err(missing(name, instead)),
         })
@@ -151,25 +186,11 @@ fn missing(name: &str, instead: &str) -> Error {
     Error::unsupported(format!("the encoding {name}")).with_hint(instead)
 }
 
-/// What the bytes from 0x80 on mean, where they do.
-type UpperHalf = Box<[Option<char>]>;
-
-fn upper_half(of: &'static encoding_rs::Encoding, upper: Upper) -> UpperHalf {
-    let bytes: Vec<u8> = (0x80..=0xff).collect();
-    let (text, _) = of.decode_without_bom_handling(&bytes);
-    let meaning = |(byte, character): (&u8, char)| match character {
-        _ if *byte < 0xa0 && upper == Controls => Some(char::from(*byte)),
-        char::REPLACEMENT_CHARACTER | '\u{80}'..='\u{9f}' => None,
-        character => Some(character),
-    };
-    bytes.iter().zip(text.chars()).map(meaning).collect()
-}
-
 /// Makes text of an encoding's bytes, however they come.
 pub(crate) struct Decoder(Decodes);
 
 enum Decodes {
-    Bytes(&'static str, UpperHalf),
+    Bytes(&'static str, &'static [Option<char>; 128]),
     Characters(&'static str, encoding_rs::Decoder),
 }
 
@@ -210,7 +231,7 @@ impl Decoder {
 pub(crate) struct Encoder(Encodes);
 
 enum Encodes {
-    Bytes(&'static str, UpperHalf),
+    Bytes(&'static str, &'static [Option<char>; 128]),
     Characters(&'static str, encoding_rs::Encoder),
 }
 
