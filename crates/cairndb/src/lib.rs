@@ -92,7 +92,12 @@ pub mod internals {
     pub use cairn_storage::{Wakers, wake_caught};
 }
 
-/// The README's example is compiled and run with the documentation tests.
+/// The examples of these pages are compiled with the documentation tests; the README's is run, too.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-struct ReadmeExample;
+#[doc = include_str!("../../../docs/documents.md")]
+struct Pages;
+
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../../docs/rust.md")]
+struct RustsPage;

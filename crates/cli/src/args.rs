@@ -155,6 +155,10 @@ pub enum Command {
     Token(TokenCommand),
     /// Show the storage engine's counters and the tables' sizes
     Stats { file: PathBuf },
+    /// Write what has a shell complete these arguments: cairn completions bash > ~/.local/share/bash-completion/completions/cairn
+    Completions { shell: clap_complete::Shell },
+    /// Write a manual page for each command into a folder, for man: cairn man ~/.local/share/man/man1
+    Man { folder: PathBuf },
     /// Measure CairnDB beside other embedded databases, in a full build (feature `bench`)
     #[command(disable_help_flag = true)]
     Bench {

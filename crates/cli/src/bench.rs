@@ -14,6 +14,6 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
 pub fn run(_: Vec<OsString>) -> ExitCode {
     use crate::report::warn;
     warn("cairn: this build has no benchmarks; in CairnDB's source folder, build one that has:");
-    warn("    cargo build --release -p cairn --features bench");
+    warn("    cargo build --release -p cairndb-cli --features bench");
     ExitCode::FAILURE
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::args::{self, Command, Import, Input, ShellArgs};
 use crate::report::{Failure, warn};
-use crate::{bench, console, demo, documents, dump, maintenance, serve, shell, token, watch};
+use crate::{bench, console, demo, described, documents, dump, maintenance, serve, shell, token, watch};
 
 /// Does what the process was asked to on its command line.
 pub fn run() -> ExitCode {
@@ -39,6 +39,8 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
         Some(Command::Token(command)) => token::run(&command)?,
         Some(Command::Console(args)) => console::run(&args)?,
         Some(Command::Stats { file }) => maintenance::stats(&file)?,
+        Some(Command::Completions { shell }) => described::completions(shell)?,
+        Some(Command::Man { folder }) => described::manual(&folder)?,
         Some(Command::Bench { words }) => return Ok(bench::run(words)),
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ mod command;
 mod console;
 mod copy;
 mod demo;
+mod described;
 mod documents;
 mod dump;
 #[cfg(feature = "sqlite")]

@@ -341,7 +341,7 @@ impl Image {
 
     /// The build takes minutes: it is run with `CAIRN_DOCKERFILE=1`; else what the tests run stands for what comes of it.
     fn build(&self, line: &str) {
-        assert_eq!(line, "cargo build --release --locked -p cairn");
+        assert_eq!(line, "cargo build --release --locked -p cairndb-cli");
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut built = PathBuf::from(env!("CARGO_BIN_EXE_cairn"));
         if std::env::var_os("CAIRN_DOCKERFILE").is_some() {

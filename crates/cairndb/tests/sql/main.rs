@@ -58,6 +58,7 @@ mod point_reads;
 mod positions;
 mod prepared_again;
 mod procedures;
+mod released;
 mod results;
 mod routines;
 mod row_programs;
