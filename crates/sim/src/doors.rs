@@ -34,6 +34,8 @@ pub struct Doors {
     pub openings: u64,
     /// Those of them that failed.
     pub refused: u64,
+    /// Those of them whose background it was, which failed.
+    pub behind: u64,
     /// Closings during which a call failed.
     pub closings: u64,
     /// Others that tried to open the database beside its owner.
@@ -46,6 +48,7 @@ impl AddAssign for Doors {
     fn add_assign(&mut self, other: Doors) {
         self.openings += other.openings;
         self.refused += other.refused;
+        self.behind += other.behind;
         self.closings += other.closings;
         self.others += other.others;
         self.moved += other.moved;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cairn_storage::io::{File, FileSystem, LockOutcome, OpenHow, SimDisk, SyncMethod};
-use cairn_storage::{Environment, Host, simulated::Scheduler as _};
+use cairn_storage::{Crew, Enlistment, Environment, Host, simulated::Scheduler as _};
 
 use crate::random::Random;
 use crate::scheduler;
@@ -28,13 +28,16 @@ pub fn environment(disk: &SimDisk, failed: &SyncFailed) -> Environment {
 /// As `environment`, where so many threads can be started, and then one can not.
 pub fn environment_with(disk: &SimDisk, failed: &SyncFailed, spawns: u64) -> Environment {
     let files = SlowFiles { disk: disk.clone(), failed: failed.clone() };
-    Environment { files: Arc::new(files), host: Arc::new(SimHost { spawns: AtomicU64::new(spawns) }) }
+    let host = SimHost { spawns: AtomicU64::new(spawns), crew: Crew::default() };
+    Environment { files: Arc::new(files), host: Arc::new(host) }
 }
 
 #[derive(Debug)]
 struct SimHost {
     /// Threads that can be started before one can not.
     spawns: AtomicU64,
+    /// Does the background work of the databases in these surroundings.
+    crew: Crew,
 }
 
 impl Host for SimHost {
@@ -65,6 +68,14 @@ impl Host for SimHost {
         };
         let number = scheduler::current().spawn(name, Box::new(work));
         Ok(Box::new(move || scheduler::current().join(number)))
+    }
+
+    fn serve(&self, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        self.crew.run(work, &|name, work| self.spawn(name, work).map(drop))
+    }
+
+    fn enlist(&self) -> io::Result<Enlistment> {
+        Ok(Box::new(self.crew.enlist(&|name, work| self.spawn(name, work).map(drop))?))
     }
 }
 

@@ -31,7 +31,7 @@ fn main() {
     println!("{count} idle databases, opened in {:.2} s:", opened.as_secs_f64());
     let mib = |at: usize| after[at].saturating_sub(before[at]) as f64 / 1024.0;
     println!("  address space {:.2} GiB, resident {:.2} GiB", mib(0) / 1024.0, mib(1) / 1024.0);
-    println!("  {} threads", after[2] - before[2]);
+    println!("  {} threads in all", after[2]);
     println!(
         "  {:.0} MiB of log on disk",
         (0..count).map(|n| on_disk(&log(&path(n)))).sum::<u64>() as f64 / 1_048_576.0

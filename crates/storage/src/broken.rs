@@ -152,7 +152,7 @@ pub enum Broken {
     AnothersFrame,
     /// Who looks at pages may do so before others see that he does.
     PinUnfenced,
-    /// An opening that fails leaves the threads that it could start.
+    /// Who closes leaves the threads that are at work.
     ThreadsLeft,
     /// Checkpoints are made of a database that is closed by now.
     CheckpointAfterClose,

@@ -3,9 +3,13 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
+use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
+use crate::crew::Crew;
 use crate::io::{FileSystem, MemFs, RealFs};
 use crate::process::Process;
 use crate::system_memory::{self, MemoryLeft};
@@ -29,6 +33,14 @@ pub trait Host: Send + Sync + Debug {
     fn sleep(&self, time: Duration);
     /// Starts a background thread; the returned closure waits for its end.
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join>;
+    /// Has background work done, which begins soon: it does not wait for other work to end. Threads for it may be shared.
+    fn serve(&self, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+        self.spawn("cairn-keeper", work).map(drop)
+    }
+    /// While the returned value lives, what [`Host::serve`] is given is done, be it late, where a thread could be started now.
+    fn enlist(&self) -> std::io::Result<Enlistment> {
+        Ok(Box::new(()))
+    }
     /// How much memory is left for the process; `None`: that is not known, or no matter.
     fn memory_left(&self) -> Option<MemoryLeft> {
         None
@@ -38,6 +50,9 @@ pub trait Host: Send + Sync + Debug {
         true
     }
 }
+
+/// Keeps a thread for background work, until it is dropped.
+pub type Enlistment = Box<dyn Send + Sync>;
 
 /// Waits for a thread to end.
 pub type Join = Box<dyn FnOnce() + Send>;
@@ -93,32 +108,74 @@ impl Host for RealHost {
 
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {
         let handle = crate::sync::thread::Builder::new().name(name.to_string()).spawn(work)?;
-        let mut started = Started(Some(handle), Process::current());
+        // In a child there is no such thread to wait for, and what the system calls by its number may be another.
+        let mut started = Here(Some(handle), Process::current());
         Ok(Box::new(move || {
-            // What a waker lets go of may be the last that kept a database open: then its own thread closes it.
-            if let Some(handle) = started.here()
+            if let Some(handle) = started.take()
                 && handle.thread().id() != crate::sync::thread::current().id()
             {
                 let _ = handle.join();
             }
         }))
     }
+
+    #[cfg(not(any(cairn_shuttle, cairn_loom)))]
+    fn serve(&self, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+        shared_crew().run(work, &start_keeper)
+    }
+
+    #[cfg(not(any(cairn_shuttle, cairn_loom)))]
+    fn enlist(&self) -> std::io::Result<Enlistment> {
+        Ok(Box::new(Here(Some(shared_crew().enlist(&start_keeper)?), Process::current())))
+    }
 }
 
-/// A thread's handle, in the process that started it. In a child there is no such thread to wait for, and what the system calls by
-/// its number may be another.
-struct Started<H>(Option<H>, Process);
+/// Bytes of stack of a thread that does background work.
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
+const KEEPER_STACK: usize = 256 << 10;
 
-impl<H> Started<H> {
-    fn here(&mut self) -> Option<H> {
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
+fn start_keeper(name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+    std::thread::Builder::new().name(name.to_owned()).stack_size(KEEPER_STACK).spawn(work).map(drop)
+}
+
+/// The crew of all databases of the process. A child has one of its own: a thread that is not there may have the lock of its
+/// parent's, which is never given back.
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
+fn shared_crew() -> &'static Crew {
+    static CREW: AtomicPtr<(Process, Crew)> = AtomicPtr::new(std::ptr::null_mut());
+    let mut found = CREW.load(Ordering::Acquire);
+    loop {
+        // SAFETY: null, or one that was leaked below.
+        if let Some((process, crew)) = unsafe { found.as_ref() }
+            && process.is_current()
+        {
+            return crew;
+        }
+        let made = Box::into_raw(Box::new((Process::current(), Crew::default())));
+        match CREW.compare_exchange(found, made, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => found = made,
+            Err(other) => {
+                // SAFETY: just made, and nobody else knows it.
+                drop(unsafe { Box::from_raw(made) });
+                found = other;
+            }
+        }
+    }
+}
+
+/// What is dropped in the process that made it, and only forgotten in its children.
+struct Here<T>(Option<T>, Process);
+
+impl<T> Here<T> {
+    fn take(&mut self) -> Option<T> {
         if self.1.is_current() { self.0.take() } else { None }
     }
 }
 
-impl<H> Drop for Started<H> {
+impl<T> Drop for Here<T> {
     fn drop(&mut self) {
-        let here = self.here();
-        drop(here);
+        drop(self.take());
         std::mem::forget(self.0.take());
     }
 }

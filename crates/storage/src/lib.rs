@@ -24,6 +24,7 @@ pub mod broken;
 mod broken;
 mod bytes;
 mod counted;
+mod crew;
 mod engine;
 mod env;
 mod error;
@@ -53,8 +54,9 @@ mod wakers;
 
 #[cfg(feature = "counters")]
 pub use counted::counted;
+pub use crew::{Crew, Enlisted, Starter};
 pub use engine::{AppendKey, COUNTERS_MAX, Losses, OVERFLOWED, Position, counters};
-pub use env::{Environment, Host, Join, QuietHost, RealHost};
+pub use env::{Enlistment, Environment, Host, Join, QuietHost, RealHost};
 pub use error::{Error, Result};
 pub use held::is_holding;
 pub use io::SyncMethod;

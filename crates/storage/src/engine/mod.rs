@@ -43,7 +43,7 @@ pub(crate) use ops::{Op, OpList, OpMark, OpStream, Ops};
 pub(crate) use publisher::{Publisher, Queue};
 pub(crate) use reads::{Bounds, KeyRange, Noted, Reads, is_before, is_behind, lower_order, upper_is_below};
 pub(crate) use shared::{Chain, Dropped, Engine};
-pub(crate) use signals::{Signal, Signals};
+pub(crate) use signals::{Duty, Signal, Signals};
 pub(crate) use stage::{Act, Stage};
 pub(crate) use tickets::{TicketId, Tickets};
 pub(crate) use trees::{LatestTrees, TreeList, Trees};

@@ -6,12 +6,16 @@
 //!   himself, while the thread reads what comes then. Where the piece is being read, he reads the next; only where there is
 //!   none he waits.
 //! - A thread that ends, or panics, while it reads lets go who waits for it.
+//! - There is one at most. It comes when something is asked for, and goes when nothing is for a while.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use super::cache::Pages;
-use crate::sync::{Awake, Condvar, Mutex};
+use crate::sync::{Awake, Condvar, Mutex, MutexGuard};
 use crate::{PageRef, Wait};
 
 /// Pages that are read together: who needs them first waits for at most so many.
@@ -21,7 +25,6 @@ const PIECE: usize = 32;
 const WAITING: usize = 16;
 
 /// What was asked for, and the thread's place in it.
-#[derive(Debug)]
 pub(crate) struct Fetches {
     state: Mutex<State>,
     /// There is something to do for the thread.
@@ -29,10 +32,19 @@ pub(crate) struct Fetches {
     /// It has read a piece.
     done: Condvar,
     awake: Awake,
+    /// Has a thread come; false where none can.
+    call: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
+}
+
+impl fmt::Debug for Fetches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetches").field("state", &self.state).finish()
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// The thread is there, or on its way.
     is_served: bool,
     is_stopped: bool,
     /// The thread sleeps.
@@ -73,7 +85,13 @@ impl State {
 
 impl Default for Fetches {
     fn default() -> Fetches {
-        Fetches { state: Mutex::default(), asked: Condvar::new(), done: Condvar::new(), awake: Awake::new() }
+        Fetches {
+            state: Mutex::default(),
+            asked: Condvar::new(),
+            done: Condvar::new(),
+            awake: Awake::new(),
+            call: OnceLock::new(),
+        }
     }
 }
 
@@ -82,7 +100,22 @@ impl Fetches {
     pub(crate) fn ask(&self, pages: &mut Vec<PageRef>) -> bool {
         let mut state = self.state.lock();
         pages.retain(|page| !state.is_coming(page));
-        if !state.is_served || state.waiting.len() + pages.len().div_ceil(PIECE) > WAITING {
+        if state.is_stopped || state.waiting.len() + pages.len().div_ceil(PIECE) > WAITING {
+            return false;
+        }
+        let Some(call) = self.call.get().filter(|_| !state.is_served) else {
+            return self.hand_over(state, pages);
+        };
+        state.is_served = true;
+        drop(state);
+        let is_served = call();
+        let mut state = self.state.lock();
+        state.is_served &= is_served;
+        self.hand_over(state, pages)
+    }
+
+    fn hand_over(&self, mut state: MutexGuard<'_, State>, pages: &[PageRef]) -> bool {
+        if !state.is_served {
             return false;
         }
         state.waiting.extend(pages.chunks(PIECE).map(Piece::of));
@@ -90,6 +123,11 @@ impl Fetches {
             self.asked.notify_one();
         }
         true
+    }
+
+    /// From now on a thread is called like this.
+    pub(crate) fn serve_by(&self, call: impl Fn() -> bool + Send + Sync + 'static) {
+        let _ = self.call.set(Box::new(call));
     }
 
     /// Leaves only pages that nobody asked for, and `kept`.
@@ -125,12 +163,15 @@ impl Fetches {
         Some(Vec::new())
     }
 
-    /// The next piece to read, once there is one; the one before it was read. `None`: it is over.
-    fn next(&self) -> Option<Vec<PageRef>> {
+    /// The next piece to read, once there is one; the one before it was read. `None`: it is over, or there is none for so long, and
+    /// the thread that waits is no longer there.
+    fn next(&self, longest: Option<Duration>) -> Option<Vec<PageRef>> {
         let mut state = self.state.lock();
         self.finish(&mut state);
         loop {
             if state.is_stopped {
+                state.is_served = false;
+                state.waiting.clear();
                 return None;
             }
             if let Some(piece) = state.waiting.pop_front() {
@@ -139,8 +180,15 @@ impl Fetches {
                 return Some(pages);
             }
             state.is_idle = true;
-            state = self.asked.wait(state);
+            state = match longest {
+                Some(longest) => self.asked.wait_for(state, longest),
+                None => self.asked.wait(state),
+            };
             state.is_idle = false;
+            if longest.is_some() && state.waiting.is_empty() {
+                state.is_served = false;
+                return None;
+            }
         }
     }
 
@@ -179,19 +227,21 @@ impl Drop for Served<'_> {
 }
 
 impl Pages {
-    /// Reads what is asked for, until that is stopped.
-    pub(crate) fn serve_fetches(&self) {
-        let _served = Served::begin(&self.fetches);
-        while let Some(pages) = self.fetches.next() {
+    /// Reads what is asked for, until that is stopped, or nothing is for so long.
+    pub(crate) fn serve_fetches(&self, longest: Option<Duration>) {
+        let served = Served::begin(&self.fetches);
+        while let Some(pages) = self.fetches.next(longest) {
             self.read_ahead(&pages);
         }
+        // From then on the next one may be on its way.
+        std::mem::forget(served);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, mpsc};
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::super::testing::{SlowFile, create, evict_all, few_pages};
     use super::*;
@@ -206,7 +256,7 @@ mod tests {
 
     fn serve(pages: &Arc<Pages>) -> std::thread::JoinHandle<()> {
         let shared = pages.clone();
-        let thread = std::thread::spawn(move || shared.serve_fetches());
+        let thread = std::thread::spawn(move || shared.serve_fetches(None));
         wait_until(|| pages.fetches.state.lock().is_served);
         thread
     }

@@ -1,14 +1,15 @@
-//! The threads behind a database: one leads log writes when nobody waits for them and ends snapshots that are too old, one keeps log
-//! space and frames ready and frees what was dropped, one runs checkpoints, and one reads pages that long walks will come to.
+//! What is done behind a database: log writes are led when nobody waits for them, snapshots ended that are too old; log space and
+//! frames are kept ready, and what was dropped is freed; checkpoints are made; and pages read that long walks will come to. Each of
+//! these four duties has a thread of its own while there is something to do (`duties.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::duties::Duties;
 use super::ending::Ending;
 use super::shortage::Shortage;
 use crate::broken::{self, Broken};
-use crate::engine::{Act, Engine, Signal};
-use crate::env::Join;
+use crate::engine::{Act, Duty, Engine, Signal};
 use crate::log::Segments;
 use crate::{Error, Result};
 
@@ -19,109 +20,126 @@ const IDLE: Duration = Duration::from_millis(200);
 /// How long a failed job waits before it is tried again.
 const RETRY: Duration = Duration::from_millis(200);
 
+/// How long who reads ahead waits for more to read.
+const FETCHING: Duration = Duration::from_millis(20);
+
 /// For how long what was dropped is freed before the thread looks after everything else.
 const FREEING: Duration = Duration::from_millis(4);
 
-type Job = (&'static str, fn(&Engine));
-
-/// What runs beside a database that may write.
-const WRITING: [Job; 3] =
-    [("cairn-log", log_thread), ("cairn-house", house_thread), ("cairn-checkpoint", checkpoint_thread)];
-/// What runs beside any.
-const READING: Job = ("cairn-fetch", fetch_thread);
-
-/// The background threads of an engine. Whoever drops it has stopped them and waited for their end:
-/// none is left to touch the files once the database's lock is given back.
+/// The background of an engine: a thread at each of its duties, while there is something to do. Whoever drops it has waited for their
+/// end: none is left to touch the files once the database's lock is given back.
 pub(crate) struct Background {
     engine: Arc<Engine>,
-    joins: Vec<Join>,
+    duties: Arc<Duties>,
+    /// So that there are threads. Given back last.
+    _enlisted: Option<Box<dyn Send + Sync>>,
 }
 
 impl Background {
-    /// Starts the threads; if one of them can not be started, those that were are stopped.
+    /// From here on what is asked for is done.
     pub(crate) fn start(engine: &Arc<Engine>) -> Result<Background> {
-        let mut background = Background { engine: engine.clone(), joins: Vec::new() };
-        if engine.segments.is_some() {
-            engine.signals.raise(Signal::House);
-            let house = Arc::downgrade(engine);
-            engine.pages.grown.set(move || {
-                house.upgrade().into_iter().for_each(|engine| engine.signals.raise(Signal::House));
-            });
-            // From here on: who needs a checkpoint before its thread has begun waits for it as for any, and can give up.
-            engine.rounds.serve(engine.env.host.has_threads());
-            for job in WRITING {
-                background.start_thread(job, true).map_err(Error::io("start a background thread"))?;
-            }
+        let host = &engine.env.host;
+        let is_written = engine.segments.is_some();
+        let enlisted = match host.enlist() {
+            Err(error) if is_written => return Err(Error::io("start a background thread")(error)),
+            // Without a thread, who reads reads for himself.
+            enlisted => enlisted.ok(),
+        };
+        let background = Background { engine: engine.clone(), duties: Duties::of(engine), _enlisted: enlisted };
+        if host.has_threads() {
+            let duties = background.duties.clone();
+            engine.pages.fetches.serve_by(move || duties.begin(Duty::Fetch).is_ok());
         }
-        // Without it, who reads reads for himself: it need not be there, nor stay.
-        let _ = background.start_thread(READING, false);
+        if host.has_threads() && is_written {
+            background.start_writing().map_err(Error::io("start a background thread"))?;
+        }
         Ok(background)
     }
 
-    fn start_thread(&mut self, (name, job): Job, is_needed: bool) -> std::io::Result<()> {
-        let shared = self.engine.clone();
-        let work = move || {
-            let guard = is_needed.then(|| PoisonOnPanic(&shared, name));
-            job(&shared);
-            std::mem::forget(guard);
-        };
-        self.joins.push(self.engine.env.host.spawn(name, Box::new(work))?);
-        Ok(())
+    fn start_writing(&self) -> std::io::Result<()> {
+        let (engine, duties) = (&self.engine, self.duties.clone());
+        engine.signals.serve_by(move |duty| duties.begin(duty));
+        let house = Arc::downgrade(engine);
+        engine.pages.grown.set(move || {
+            house.upgrade().into_iter().for_each(|engine| engine.signals.raise(Signal::House));
+        });
+        // Who needs a checkpoint waits for it as for any, and can give up.
+        engine.rounds.serve(true);
+        engine.signals.raise_slowly(Signal::House)?;
+        // The opening's own batch is to be noted, too.
+        engine.signals.raise_slowly(Signal::Active)
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        if self.joins.len() < WRITING.len() && broken::is(Broken::ThreadsLeft) {
+        // A child of the process has none of the threads.
+        if self.engine.check_process().is_err() {
             return;
         }
-        // A child of the process has none of them.
-        if self.engine.check_process().is_err() {
+        if broken::is(Broken::ThreadsLeft) {
             return;
         }
         self.engine.signals.stop();
         self.engine.pages.fetches.stop();
-        self.joins.drain(..).for_each(|join| join());
+        self.duties.end();
+        self.engine.rounds.serve(false);
     }
 }
 
-/// A panic in background work makes the database read-only.
-struct PoisonOnPanic<'a>(&'a Engine, &'static str);
-
-impl Drop for PoisonOnPanic<'_> {
-    fn drop(&mut self) {
-        self.0.publisher.life.fail(format!("the background thread {} panicked", self.1));
-        self.0.tickets.wake_all();
+/// Does what there is to do, and leaves.
+pub(super) fn perform(duty: Duty, engine: &Engine, duties: &Duties) {
+    match duty {
+        Duty::Log => keep_log(engine, &mut duties.log.lock()),
+        Duty::House => keep_house_while_asked(engine, &mut duties.house.lock()),
+        Duty::Checkpoint => make_checkpoints(engine),
+        Duty::Fetch => engine.pages.serve_fetches(Some(FETCHING)),
     }
+}
+
+/// What the log's duty remembers.
+#[derive(Debug, Default)]
+pub(super) struct LogKept {
+    idle_noted: u64,
+    ending: Ending,
+}
+
+/// What that of the house remembers.
+#[derive(Debug, Default)]
+pub(super) struct HouseKept {
+    shortage: Shortage,
+    commits: u64,
 }
 
 /// Writes batches that nobody waits for: pipelined commits at once, those of interval mode every so often, and an empty
 /// one when the log has gone idle, which records that the last one is durable.
-fn log_thread(engine: &Engine) {
+fn keep_log(engine: &Engine, LogKept { idle_noted, ending }: &mut LogKept) {
     let signals = &engine.signals;
-    let (mut idle_noted, mut ending) = (0, Ending::default());
     while !signals.stopped() {
         ending.look(engine);
         if signals.take(Signal::Log) {
             flush(engine);
         } else if signals.is_raised(Signal::Interval) {
-            wait_and_look(engine, &[Signal::Log], Some(engine.options.sync_interval), &mut ending);
+            let _stays = wait_and_look(engine, &[Signal::Log], Some(engine.options.sync_interval), ending);
             signals.take(Signal::Interval);
             flush(engine);
         } else {
             signals.take(Signal::Active);
             let appended = engine.lock_writer().appended;
-            let wait = (appended != idle_noted).then_some(IDLE);
-            wait_and_look(engine, &[Signal::Log, Signal::Interval, Signal::Active], wait, &mut ending);
+            let wait = (appended != *idle_noted).then_some(IDLE);
+            if !wait_and_look(engine, &[Signal::Log, Signal::Interval, Signal::Active], wait, ending) {
+                return;
+            }
             if wait.is_some() && note_idle(engine, appended) {
-                idle_noted = appended;
+                *idle_noted = appended;
             }
         }
     }
 }
 
-/// Waits as `Signals::wait` does, and looks for old snapshots meanwhile.
-fn wait_and_look(engine: &Engine, signals: &[Signal], longest: Option<Duration>, ending: &mut Ending) {
+/// Waits as `Signals::wait` does, and looks for old snapshots meanwhile, as long as there are such as will be ended.
+#[must_use]
+fn wait_and_look(engine: &Engine, signals: &[Signal], longest: Option<Duration>, ending: &mut Ending) -> bool {
     if engine.options.max_snapshot_age.is_none() {
         return engine.signals.wait(signals, longest);
     }
@@ -131,9 +149,11 @@ fn wait_and_look(engine: &Engine, signals: &[Signal], longest: Option<Duration>,
         let left = until.map(|until| until.saturating_sub(now()));
         let is_over = left.is_some_and(|left| left.is_zero()) || engine.signals.stopped();
         if is_over || signals.iter().any(|&signal| engine.signals.is_raised(signal)) {
-            return;
+            return true;
         }
-        engine.signals.wait(signals, ending.wait(engine, left));
+        if !engine.signals.wait(signals, ending.wait(engine, left)) {
+            return false;
+        }
         ending.look(engine);
     }
 }
@@ -171,25 +191,19 @@ fn note_idle(engine: &Engine, appended: u64) -> bool {
 
 /// Keeps log places ready, frees dropped pages and those of snapshots that went, keeps frames free, and gives memory back while
 /// that is short.
-fn house_thread(engine: &Engine) {
-    let mut shortage = Shortage::default();
-    let mut commits = 0;
+fn keep_house_while_asked(engine: &Engine, HouseKept { shortage, commits }: &mut HouseKept) {
     let mut longest = None;
-    while !engine.signals.stopped() {
-        engine.signals.wait(&[Signal::House], longest);
+    while engine.signals.wait(&[Signal::House], longest) && !engine.signals.stopped() {
         engine.signals.take(Signal::House);
-        if engine.signals.stopped() {
-            return;
-        }
         let kept = keep_house(engine);
         let more = engine.pages.sweep_some(4096);
         longest = match (kept, more) {
             (Err(_), _) => Some(RETRY),
-            (Ok(true), _) => Some(rest(engine, &mut commits)),
+            (Ok(true), _) => Some(rest(engine, commits)),
             (Ok(false), true) => Some(Duration::from_millis(1)),
             (Ok(false), false) => None,
         };
-        if let Some(wait) = engine.shrink_if_short(&mut shortage) {
+        if let Some(wait) = engine.shrink_if_short(shortage) {
             longest = Some(longest.map_or(wait, |longest| longest.min(wait)));
         }
     }
@@ -242,22 +256,9 @@ fn evict_ahead(engine: &Engine) -> Result<()> {
     }
 }
 
-fn fetch_thread(engine: &Engine) {
-    engine.pages.serve_fetches();
-}
-
-fn checkpoint_thread(engine: &Engine) {
-    make_checkpoints(engine);
-    engine.rounds.serve(false);
-}
-
 fn make_checkpoints(engine: &Engine) {
     let mut longest = None;
-    while !engine.signals.stopped() {
-        engine.signals.wait(&[Signal::Checkpoint], longest);
-        if engine.signals.stopped() {
-            return;
-        }
+    while engine.signals.wait(&[Signal::Checkpoint], longest) && !engine.signals.stopped() {
         longest = None;
         if !engine.signals.take(Signal::Checkpoint) {
             continue;

@@ -4,9 +4,12 @@
 //! is ended in two steps, argued in `page::slots`: it is marked, and once every reader that may have missed the mark
 //! has let go of the pages it looked at, its version is no longer held.
 //!
-//! That is the log thread's, which stands still only while the log can not be written: then nothing is committed, and no snapshot
-//! keeps more than before. (The one that keeps house also makes segments and writes pages, for as long as a slow disk
+//! That is the log's duty, which stands still only while the log can not be written: then nothing is committed, and no snapshot
+//! keeps more than before. (Who keeps house also makes segments and writes pages, for as long as a slow disk
 //! takes, while commits go on.)
+//!
+//! Who does it may leave once none is outdated and none is marked: no other comes to be before the next commit, and that calls him.
+//! (A version of the same content, which a checkpoint may publish, makes snapshots older and keeps no more pages.)
 
 use std::time::Duration;
 
@@ -31,8 +34,14 @@ pub(super) struct Ending {
 
 impl Ending {
     /// How long to wait, who would wait for so long, until it is to be looked again.
-    pub(super) fn wait(&self, engine: &Engine, longest: Option<Duration>) -> Option<Duration> {
+    pub(super) fn wait(&mut self, engine: &Engine, longest: Option<Duration>) -> Option<Duration> {
         let Some(between) = engine.look_after() else { return longest };
+        if longest.is_none() {
+            engine.end_old_snapshots(self);
+            if self.outdated.is_empty() && self.marked.is_empty() {
+                return None;
+            }
+        }
         let left = self.next.saturating_sub(engine.env.host.now()).clamp(LOOK_AFTER_MIN, between);
         Some(longest.map_or(left, |longest| longest.min(left)))
     }

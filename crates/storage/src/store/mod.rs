@@ -5,6 +5,7 @@ mod backup;
 mod beside;
 mod compact;
 mod create;
+mod duties;
 mod ending;
 mod gate;
 mod handle;

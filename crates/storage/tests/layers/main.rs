@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["broken", "bytes", "counted", "modelled", "simulated", "system_memory", "waits"],
     &["names", "progress", "wakers"],
     &["error", "held", "sync"],
-    &["process", "seam"],
+    &["crew", "process", "seam"],
     &["io", "stats"],
     &["env", "options"],
     &["log", "page"],

@@ -9,6 +9,7 @@ mod hooked;
 mod log_errors;
 mod moved;
 mod opening;
+mod shared_threads;
 mod waiting;
 mod wakers;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cairn_storage::broken::{Broken, must_be_caught};
@@ -13,13 +13,12 @@ use cairn_storage::{Environment, Error, Host, Join, Options, RealHost, Store, Tr
 use super::files::{Call, WatchedFiles};
 use super::put;
 
-/// Counts the threads that run, and starts only so many.
+/// Starts only so many threads.
 #[derive(Debug, Default)]
 struct FewThreads {
     real: RealHost,
     most: AtomicUsize,
     started: AtomicUsize,
-    running: Arc<AtomicUsize>,
 }
 
 impl Host for FewThreads {
@@ -39,47 +38,64 @@ impl Host for FewThreads {
         if self.started.fetch_add(1, Ordering::SeqCst) >= self.most.load(Ordering::SeqCst) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let running = self.running.clone();
-        running.fetch_add(1, Ordering::SeqCst);
-        self.real.spawn(
-            name,
-            Box::new(move || {
-                // A thread begins when the system lets it.
-                std::thread::sleep(Duration::from_millis(20));
-                work();
-                running.fetch_sub(1, Ordering::SeqCst);
-            }),
-        )
+        // A thread begins when the system lets it.
+        let late = || std::thread::sleep(Duration::from_millis(20));
+        self.real.spawn(name, Box::new(move || (late(), work()).1))
     }
 }
 
-/// The threads that could be started were left running when one could not be, and the lock was given back: they filled
-/// the next open's log with zeroes.
 #[test]
-fn an_open_that_can_not_start_its_threads_leaves_none() {
+fn an_open_that_can_not_start_its_threads_fails_and_one_that_lacks_others_works() {
     let host = Arc::new(FewThreads::default());
     let env = Environment { files: Arc::new(MemFs::new()), host: host.clone() };
-    for most in 0..3 {
+    for most in [0, 1, 2, 3, usize::MAX] {
         host.most.store(most, Ordering::SeqCst);
         host.started.store(0, Ordering::SeqCst);
         let opened = Store::open_with("db", Options::default(), env.clone());
-        assert!(matches!(opened, Err(Error::Io { .. })), "{most} threads: {opened:?}");
-        assert_eq!(host.running.load(Ordering::SeqCst), 0, "{most} threads");
+        if most < 2 {
+            assert!(matches!(opened, Err(Error::Io { .. })), "{opened:?}");
+            continue;
+        }
+        let store = opened.unwrap();
+        (0..100).for_each(|_| put(&store, b"key", 10).unwrap());
+        store.checkpoint().unwrap();
+        store.close().unwrap();
     }
-    host.most.store(3, Ordering::SeqCst);
-    host.started.store(0, Ordering::SeqCst);
-    let store = Store::open_with("db", Options::default(), env).unwrap();
-    put(&store, b"key", 10).unwrap();
+}
+
+/// Threads were left at work when the lock was given back: they filled the next open's log with zeroes.
+#[test]
+fn nobody_is_at_work_in_a_database_that_was_closed() {
+    let (writes, is_slow) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (count, slow) = (writes.clone(), is_slow.clone());
+    let files = WatchedFiles::new(MemFs::new(), move |path, _, call| {
+        if call == Call::Write && path == Path::new("db-log") {
+            count.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(if slow.load(Ordering::SeqCst) { 60 } else { 0 }));
+        }
+        Ok(())
+    });
+    let mut options = Options::default();
+    options.log_segment_bytes = 1 << 20;
+    let env = Environment { files: Arc::new(files), host: Arc::new(RealHost::default()) };
+    let store = Store::open_with("db", options, env).unwrap();
+    // What an opening leaves to others is done by then.
+    std::thread::sleep(Duration::from_millis(200));
+    is_slow.store(true, Ordering::SeqCst);
+    let before = writes.load(Ordering::SeqCst);
+    // A segment is entered: the log is to grow by a place, in pieces.
+    while writes.load(Ordering::SeqCst) == before {
+        put(&store, b"key", 10_000).unwrap();
+    }
     drop(store);
-    assert_eq!(host.running.load(Ordering::SeqCst), 0);
+    let at_the_end = writes.load(Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(writes.load(Ordering::SeqCst), at_the_end, "somebody is still at work");
 }
 
 #[test]
 fn threads_that_are_left_are_noticed() {
-    cairn_storage::broken::must_be_caught(
-        cairn_storage::broken::Broken::ThreadsLeft,
-        an_open_that_can_not_start_its_threads_leaves_none,
-    );
+    must_be_caught(Broken::ThreadsLeft, nobody_is_at_work_in_a_database_that_was_closed);
 }
 
 /// A list whose last page names its first was read on until it had as many pages as a database may have.
