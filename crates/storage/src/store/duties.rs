@@ -41,7 +41,6 @@ pub(super) struct Duties {
 #[derive(Default)]
 struct Threads {
     is_over: bool,
-    coming: usize,
     at_work: Vec<ThreadId>,
 }
 
@@ -59,50 +58,29 @@ impl Duties {
     /// Has a thread come for a duty that nobody is at.
     pub(super) fn begin(self: &Arc<Duties>, duty: Duty) -> io::Result<()> {
         let Some(engine) = self.engine.upgrade() else { return Ok(()) };
-        let mut threads = self.threads.lock();
-        if threads.is_over {
-            return Ok(());
-        }
-        threads.coming += 1;
-        drop(threads);
-        let coming = Coming(Some(self.clone()));
-        // (Where it can not come, what it was to do is dropped.)
-        engine.env.host.serve(Box::new(move || coming.perform(duty)))
+        let duties = self.clone();
+        engine.env.host.serve(Box::new(move || duties.perform(duty)))
     }
 
-    /// No thread is at work any more, but maybe the caller.
+    fn perform(self: Arc<Duties>, duty: Duty) {
+        let Some(_at_work) = AtWork::arrive(&self) else { return };
+        // The engine goes before that does.
+        if let Some(engine) = self.engine.upgrade() {
+            // Without that one, who reads reads for himself.
+            let poison = (duty != Duty::Fetch).then(|| PoisonOnPanic(&engine, duty));
+            super::background::perform(duty, &engine, &self);
+            std::mem::forget(poison);
+        }
+    }
+
+    /// No thread is at work any more, but maybe the caller. (One that is still to come does nothing: it is not waited for, as it may
+    /// stand in line behind the caller.)
     pub(super) fn end(&self) {
         let caller = this_thread();
         let mut threads = self.threads.lock();
         threads.is_over = true;
-        while threads.coming > 0 || threads.at_work.iter().any(|thread| *thread != caller) {
+        while threads.at_work.iter().any(|thread| *thread != caller) {
             threads = self.over.wait(threads);
-        }
-    }
-}
-
-/// A thread that was asked for, until it has come.
-struct Coming(Option<Arc<Duties>>);
-
-impl Coming {
-    fn perform(mut self, duty: Duty) {
-        let Some(duties) = self.0.take() else { return };
-        let at_work = AtWork::arrive(&duties);
-        // The engine goes before that does.
-        if let Some(engine) = duties.engine.upgrade().filter(|_| !at_work.is_over()) {
-            // Without that one, who reads reads for himself.
-            let poison = (duty != Duty::Fetch).then(|| PoisonOnPanic(&engine, duty));
-            super::background::perform(duty, &engine, &duties);
-            std::mem::forget(poison);
-        }
-    }
-}
-
-impl Drop for Coming {
-    fn drop(&mut self) {
-        if let Some(duties) = self.0.take() {
-            duties.threads.lock().coming -= 1;
-            duties.over.notify_all();
         }
     }
 }
@@ -111,15 +89,14 @@ impl Drop for Coming {
 struct AtWork(Arc<Duties>, ThreadId);
 
 impl AtWork {
-    fn arrive(duties: &Arc<Duties>) -> AtWork {
+    /// None where it is over.
+    fn arrive(duties: &Arc<Duties>) -> Option<AtWork> {
         let mut threads = duties.threads.lock();
-        threads.coming -= 1;
+        if threads.is_over {
+            return None;
+        }
         threads.at_work.push(this_thread());
-        AtWork(duties.clone(), this_thread())
-    }
-
-    fn is_over(&self) -> bool {
-        self.0.threads.lock().is_over
+        Some(AtWork(duties.clone(), this_thread()))
     }
 }
 

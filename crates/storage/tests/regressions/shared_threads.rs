@@ -1,14 +1,16 @@
 //! Databases of a process share the threads of their background, and do not wait for each other.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
-use cairn_storage::io::MemFs;
-use cairn_storage::{Environment, Options, RealHost, Store};
+use cairn_storage::io::{FileSystem, MemFs};
+use cairn_storage::{Acknowledge, Environment, Host, Join, Options, PointWriter, RealHost, Store, TreeId};
 
 use super::files::{Call, WatchedFiles};
+use super::hooked::hooked;
 use super::put;
 
 /// More than any fixed number of threads would be.
@@ -65,4 +67,65 @@ fn disks_that_are_stuck_stop_no_other_database() {
 
     is_stuck.store(false, Ordering::SeqCst);
     stores.into_iter().for_each(|store| store.close().unwrap());
+}
+
+/// A system that has one thread, which does the last first.
+#[derive(Default)]
+struct Lone {
+    host: RealHost,
+    waiting: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+}
+
+impl std::fmt::Debug for Lone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lone")
+    }
+}
+
+impl Host for Lone {
+    fn now(&self) -> Duration {
+        self.host.now()
+    }
+
+    fn random(&self) -> u64 {
+        self.host.random()
+    }
+
+    fn sleep(&self, time: Duration) {
+        self.host.sleep(time);
+    }
+
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {
+        self.host.spawn(name, work)
+    }
+
+    fn serve(&self, work: Box<dyn FnOnce() + Send>) -> std::io::Result<()> {
+        self.waiting.lock().unwrap().push(work);
+        Ok(())
+    }
+}
+
+/// It waited for work that stood in line behind it.
+#[test]
+fn the_only_thread_there_is_may_close_a_database() {
+    let (files, host) = (MemFs::new(), Arc::new(Lone::default()));
+    let env = Environment { files: Arc::new(files.clone()), host: host.clone() };
+    let store = Store::open_with("db", Options::default(), env).unwrap();
+    let write = |writer: &mut PointWriter<'_>| Ok(writer.put(TreeId::CATALOG, b"key", b"value")?);
+    let ticket = store.session().unwrap().write::<_, ()>(Acknowledge::Later, write).unwrap().1;
+    let task = Arc::new((Mutex::new(ticket), store));
+    let waker = hooked({
+        let task = task.clone();
+        move |_| assert!(Arc::strong_count(&task) > 0)
+    });
+    assert!(task.0.lock().unwrap().poll(&mut Context::from_waker(&waker)).is_pending());
+    drop((task, waker));
+    assert_eq!(host.waiting.lock().unwrap().len(), 2, "the log, and the house before it");
+    std::thread::spawn(move || {
+        let next = || host.waiting.lock().unwrap().pop();
+        while let Some(work) = next() {
+            work();
+        }
+    });
+    wait_until("it is closed", || !files.exists(Path::new("db-log")).unwrap());
 }
