@@ -64,6 +64,9 @@ pub struct ShellArgs {
     /// Go on with a script after a statement that failed
     #[arg(long)]
     pub keep_going: bool,
+    /// Run all of -c and -f in one transaction: all of it, or nothing
+    #[arg(short = '1', long, conflicts_with = "keep_going")]
+    pub single_transaction: bool,
 }
 
 /// What a cache may have.
@@ -179,6 +182,15 @@ pub enum Import {
         /// Names keep their capital letters, so that SQL has to quote them
         #[arg(long)]
         keep_case: bool,
+    },
+    /// What pg_dump wrote as a new database: schema, rows, functions, views; and what is not as it was
+    ///
+    /// A script is read as it is; pg_dump's other formats through PostgreSQL's own pg_restore, which has to be installed.
+    Postgres {
+        /// The script, archive or folder that pg_dump made
+        dump: PathBuf,
+        /// The new database file
+        into: PathBuf,
     },
     /// JSON documents, one a line, as a collection: all of them or none
     ///

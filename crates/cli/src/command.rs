@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::args::{self, Command, Import, Input, ShellArgs};
 use crate::report::{Failure, warn};
-use crate::{bench, console, demo, described, documents, dump, maintenance, serve, shell, token, watch};
+use crate::{bench, console, demo, described, documents, dump, import, maintenance, serve, shell, token, watch};
 
 /// Does what the process was asked to on its command line.
 pub fn run() -> ExitCode {
@@ -31,6 +31,7 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
         Some(Command::Import(Import::Sqlite { file, into, keep_case })) => {
             return import_sqlite(&file, &into, keep_case);
         }
+        Some(Command::Import(Import::Postgres { dump, into })) => return import::postgres(&dump, &into),
         Some(Command::Import(Import::Ndjson(asked))) => documents::import(&asked)?,
         Some(Command::Export(asked)) => documents::export(&asked)?,
         Some(Command::Dump { file, output, schema_only }) => dump::run(&file, output.as_deref(), schema_only)?,
@@ -48,7 +49,7 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
 
 #[cfg(feature = "sqlite")]
 fn import_sqlite(file: &Path, into: &Path, keep_case: bool) -> Result<ExitCode, Failure> {
-    crate::import::sqlite(file, into, keep_case)
+    import::sqlite(file, into, keep_case)
 }
 
 /// Says how to build it in.

@@ -12,7 +12,6 @@ mod demo;
 mod described;
 mod documents;
 mod dump;
-#[cfg(feature = "sqlite")]
 mod import;
 mod maintenance;
 mod output;

@@ -5,6 +5,7 @@ use cairn_parser::{Expr, Id, TokenKind, TypeName};
 use super::clause::Clause;
 use super::constraint::{Constraint, deferral};
 use super::create_table::{ColumnDefinition, Identity, check_collation, check_reset, check_storage_options, identity};
+use super::in_vain::check_compression;
 use super::sequence::SequenceOptions;
 use super::table_options::TableOptions;
 use crate::catalog::{Deferral, Enabled, ObjectName, RelationKind};
@@ -265,8 +266,11 @@ fn options(clause: Clause<'_>) -> Result<TableOptions> {
 fn is_about_storage(clause: Clause<'_>) -> Result<bool> {
     use TokenKind as T;
     let without = clause.has(T::Without) && (clause.has(T::Cluster) || clause.has(T::Oids));
-    let is_set = clause.has(T::Set) && (without || clause.has(T::Logged));
-    Ok(is_set || clause.part("options").is_some() || clause.has(T::Cluster) || clause.has(T::Identity))
+    let stored = [T::Logged, T::Unlogged, T::Tablespace].iter().any(|word| clause.has(*word));
+    let is_set = clause.has(T::Set) && (without || stored);
+    // What says that rows are for everybody to see says what is so.
+    let is_open = clause.has(T::Security) && (clause.has(T::Disable) || clause.has(T::No));
+    Ok(is_set || is_open || clause.part("options").is_some() || clause.has(T::Cluster) || clause.has(T::Identity))
 }
 
 fn added(clause: Clause<'_>) -> Result<TableAction> {
@@ -286,7 +290,9 @@ pub(super) fn altered(clause: Clause<'_>) -> Result<TableAction> {
         check_storage_options(options)?;
         clause.has(T::Reset).then(|| check_reset(options)).transpose()?;
     }
-    if clause.has(T::Statistics) || clause.has(T::Storage) || clause.part("compression").is_some() {
+    clause.part("compression").map_or(Ok(()), check_compression)?;
+    let is_stored = clause.part("compression").is_some() || clause.part("options").is_some();
+    if clause.has(T::Statistics) || clause.has(T::Storage) || is_stored {
         let name = clause.name()?;
         return Ok(TableAction::WithoutEffect(format!("ALTER COLUMN \"{name}\" {}", clause.words_behind_name())));
     }

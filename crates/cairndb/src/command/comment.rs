@@ -4,7 +4,6 @@ use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use super::drop::kind;
-use super::extension::is_built_in;
 use super::routine::Signature;
 use crate::catalog::{ObjectName, RelationKind, RoutineKind};
 use crate::{Error, Result};
@@ -45,7 +44,7 @@ pub(crate) enum Commented {
     Type(ObjectName),
     Database,
     /// What is built in has the comments that it has.
-    Extension,
+    Extension(String),
 }
 
 impl Comment {
@@ -86,9 +85,7 @@ impl Commented {
                 Ok(Commented::Trigger { on: commented.relation_of(&names)?, name: commented.name()? })
             }
             None if named.as_deref() == Some("DATABASE") => Ok(Commented::Database),
-            None if named.as_deref() == Some("EXTENSION") && is_built_in(&commented.name()?) => {
-                Ok(Commented::Extension)
-            }
+            None if named.as_deref() == Some("EXTENSION") => Ok(Commented::Extension(commented.name()?)),
             None if named.as_deref() == Some("SCHEMA") => Ok(Commented::Schema(commented.name()?)),
             _ => Err(unsupported(commented)),
         }

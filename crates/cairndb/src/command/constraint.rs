@@ -133,8 +133,7 @@ fn condition(rule: Clause<'_>) -> Result<Id<Expr>> {
 
 /// Refuses what is said of the index behind a constraint.
 fn refuse_index_options(rule: Clause<'_>) -> Result<()> {
-    rule.refuse("index_parameters", "a storage parameter")?;
-    rule.refuse_feature("index_tablespace", Feature::Tablespaces, "TABLESPACE")
+    rule.refuse("index_parameters", "a storage parameter")
 }
 
 /// NULLS NOT DISTINCT.

@@ -4,6 +4,7 @@ use cairn_parser::{Expr, Id, Into, Persistence, Query, QueryBody, Statement, Tok
 
 use super::clause::Clause;
 use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
+use super::in_vain::check_compression;
 use super::prepared::Execute;
 use super::sequence::{SequenceOptions, refuse_owner};
 use super::table_options::TableOptions;
@@ -115,7 +116,7 @@ impl CreateTable {
         body.refuse_feature("inherits", Feature::Inheritance, "INHERITS")?;
         let mut table = CreateTable {
             name: command.relation()?,
-            temporary: is_temporary(command, "table")?,
+            temporary: is_temporary(command),
             on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             has_storage_options: has_storage_options(command),
@@ -185,7 +186,7 @@ impl CreateTableAs {
         };
         Ok(CreateTableAs {
             name: command.relation()?,
-            temporary: is_temporary(command, "table")?,
+            temporary: is_temporary(command),
             on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             columns: command.names_in("columns"),
@@ -226,9 +227,6 @@ impl CreateTableAs {
     pub(super) fn of_select(tree: &Tree<'_>, statement: Id<Statement>) -> Result<Option<CreateTableAs>> {
         let Some((query, into)) = selects_into(tree, statement) else { return Ok(None) };
         let Into { persistence, name } = tree.get(into);
-        if persistence == Persistence::Unlogged {
-            return Err(Error::lacking(Feature::Unlogged, "an unlogged table"));
-        }
         let parts = tree.get(name).parts;
         Ok(Some(CreateTableAs {
             name: object_name(tree.list(parts).map(|part| name_text(tree, part).to_owned()).collect())?,
@@ -249,10 +247,17 @@ pub(super) fn with_data(command: Clause<'_>) -> bool {
 
 /// Refuses what is said of where and how a table is kept.
 fn refuse_storage(command: Clause<'_>) -> Result<()> {
-    command.refuse("table_method", "a table access method")?;
+    check_method(command)?;
     // WITHOUT OIDS says what is so.
-    command.part("storage").and_then(|storage| storage.part("options")).map_or(Ok(()), check_storage_options)?;
-    command.refuse_feature("tablespace", Feature::Tablespaces, "TABLESPACE")
+    command.part("storage").and_then(|storage| storage.part("options")).map_or(Ok(()), check_storage_options)
+}
+
+/// USING heap says what PostgreSQL does where nothing is said.
+pub(super) fn check_method(command: Clause<'_>) -> Result<()> {
+    match command.part("table_method").filter(|method| method.names().next().as_deref() != Some("heap")) {
+        Some(method) => Err(method.unsupported("a table access method")),
+        None => Ok(()),
+    }
 }
 
 /// How PostgreSQL fills pages, and when it cleans up: nothing of that is decided here, and dumps bring it along.
@@ -333,14 +338,9 @@ fn has_storage_options(command: Clause<'_>) -> bool {
         .is_some_and(|options| options.parts("storage_option").any(|option| !TableOptions::have(&option_name(option))))
 }
 
-/// Whether TEMPORARY was said. UNLOGGED is refused.
-pub(super) fn is_temporary(command: Clause<'_>, what: &str) -> Result<bool> {
-    match command.part("temporary") {
-        Some(said) if said.has(TokenKind::Unlogged) => {
-            Err(said.lacking(Feature::Unlogged, format!("an unlogged {what}")))
-        }
-        said => Ok(said.is_some()),
-    }
+/// Whether TEMPORARY was said, and not UNLOGGED, which does nothing.
+pub(super) fn is_temporary(command: Clause<'_>) -> bool {
+    command.part("temporary").is_some_and(|said| !said.has(TokenKind::Unlogged))
 }
 
 fn on_commit(command: Clause<'_>) -> Option<OnCommit> {
@@ -353,7 +353,7 @@ fn on_commit(command: Clause<'_>) -> Option<OnCommit> {
 
 impl ColumnDefinition {
     pub(super) fn of<'p>(clause: Clause<'p>) -> Result<ColumnDefinition> {
-        clause.refuse("compression", "COMPRESSION")?;
+        clause.part("compression").map_or(Ok(()), check_compression)?;
         clause.refuse("generic_options", "OPTIONS of a column")?;
         let mut column = ColumnDefinition {
             name: clause.name()?,

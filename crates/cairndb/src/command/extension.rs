@@ -30,6 +30,11 @@ impl CreateExtension {
         }
         Ok(CreateExtension { name, if_not_exists: command.part("if_not_exists").is_some() })
     }
+
+    /// CREATE LANGUAGE, which is another word for it.
+    pub(super) fn of_language(command: Clause<'_>) -> Result<CreateExtension> {
+        Ok(CreateExtension { name: command.name()?, if_not_exists: command.part("or_replace").is_some() })
+    }
 }
 
 /// DROP EXTENSION.

@@ -6,7 +6,6 @@ use super::clause::Clause;
 use super::constraint::are_nulls_equal;
 use super::create_table::{check_collation, check_storage_options};
 use crate::catalog::ObjectName;
-use crate::error::Feature;
 use crate::{Error, Result, SqlState};
 
 /// CREATE INDEX.
@@ -56,7 +55,6 @@ pub(crate) struct IndexPart {
 impl CreateIndex {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateIndex> {
         command.part("options").map_or(Ok(()), check_storage_options)?;
-        command.refuse_feature("tablespace", Feature::Tablespaces, "TABLESPACE")?;
         let method = command.name_behind(TokenKind::Using).filter(|method| method != "btree");
         let is_inverted = method.as_deref() == Some("gin");
         let method = match method {

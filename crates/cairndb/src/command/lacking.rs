@@ -7,10 +7,7 @@ use crate::error::Feature;
 /// The words, in SQL's order; of a part of ALTER TABLE those behind its name.
 static WORDS: &[(Feature, &[&str])] = &[
     (Feature::Databases, &["CREATE DATABASE", "ALTER DATABASE", "DROP DATABASE"]),
-    (
-        Feature::Tablespaces,
-        &["CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE", "SET TABLESPACE", "TABLESPACE"],
-    ),
+    (Feature::Tablespaces, &["CREATE TABLESPACE", "ALTER TABLESPACE", "DROP TABLESPACE"]),
     (
         Feature::ForeignData,
         &[
@@ -46,25 +43,12 @@ static WORDS: &[(Feature, &[&str])] = &[
     ),
     (Feature::Inheritance, &["INHERIT"]),
     (Feature::Rules, &["CREATE RULE", "ALTER RULE", "DROP RULE"]),
-    (
-        Feature::Replication,
-        &[
-            "CREATE PUBLICATION",
-            "ALTER PUBLICATION",
-            "DROP PUBLICATION",
-            "CREATE SUBSCRIPTION",
-            "ALTER SUBSCRIPTION",
-            "DROP SUBSCRIPTION",
-        ],
-    ),
     (Feature::Languages, &["CREATE LANGUAGE"]),
     (Feature::Aggregates, &["CREATE AGGREGATE", "ALTER AGGREGATE"]),
     (Feature::Operators, &["CREATE OPERATOR", "ALTER OPERATOR", "CREATE CAST"]),
     (Feature::Collations, &["CREATE COLLATION", "ALTER COLLATION"]),
-    (Feature::Statistics, &["CREATE STATISTICS", "ALTER STATISTICS"]),
     (Feature::TableLocks, &["LOCK TABLE"]),
     (Feature::SharedSnapshots, &["SET TRANSACTION SNAPSHOT"]),
-    (Feature::Unlogged, &["SET UNLOGGED"]),
     (Feature::ConfigurationFiles, &["ALTER SYSTEM SET", "ALTER SYSTEM RESET"]),
     (Feature::Cluster, &["CLUSTER"]),
 ];

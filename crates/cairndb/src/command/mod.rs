@@ -17,6 +17,7 @@ mod domain;
 mod drop;
 mod explain;
 mod extension;
+mod in_vain;
 mod index;
 mod lacking;
 mod maintenance;
@@ -53,13 +54,15 @@ pub(crate) use drop::DropRelations;
 pub(crate) use explain::{Explain, ExplainMade, Explained, Makes, Runs};
 pub use explain::{ExplainFormat, ExplainRequest};
 pub(crate) use extension::{CreateExtension, DropExtensions, is_built_in};
+use in_vain::is_ours;
+pub(crate) use in_vain::{InVain, said_in_vain};
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Reindex, Reindexed, Truncate, Vacuum};
 pub(crate) use prepared::{Execute, PreparedCommand};
-pub(crate) use privileges::{Privileges, Target, said_in_vain};
+pub(crate) use privileges::{Privileges, Target};
 pub(crate) use rename::{AlterRelation, RelationChange};
 pub(crate) use routine::{
-    AlterRoutine, Call, CreateRoutine, Do, DropRoutines, Parameter, Properties, RoutineChange, Signature,
+    AlterRoutine, Call, CreateRoutine, Do, DropRoutines, Parameter, PathOption, Properties, RoutineChange, Signature,
 };
 pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
@@ -133,6 +136,7 @@ pub(crate) enum SchemaCommand {
     Analyze(Analyze),
     Vacuum(Vacuum),
     Reindex(Reindex),
+    InVain(InVain),
 }
 
 /// What a command is about, by its name in the grammar: known without looking into it.
@@ -295,6 +299,9 @@ impl SchemaCommand {
         if let ("alter_sequence", Some(alter)) = (command.rule(), AlterSequence::of(command)?) {
             return Ok(S::AlterSequence(alter));
         }
+        if let Some(said) = InVain::of(command) {
+            return Ok(S::InVain(said));
+        }
         if let Some(privileges) = Privileges::of(command)? {
             return Ok(S::Privileges(privileges));
         }
@@ -330,6 +337,7 @@ impl SchemaCommand {
             "drop" => S::Drop(DropRelations::of(command)?),
             "truncate" => S::Truncate(Truncate::of(command)?),
             "create_extension" => S::CreateExtension(CreateExtension::of(command)?),
+            "create_language" if is_ours(command) => S::CreateExtension(CreateExtension::of_language(command)?),
             "comment" => S::Comment(Comment::of(command)?),
             "analyze" => S::Analyze(Analyze::of(command)?),
             "vacuum" => S::Vacuum(Vacuum::of(command)?),

@@ -1,10 +1,9 @@
-//! GRANT, REVOKE and OWNER TO: there are no roles, so they say nothing here. PostgreSQL's dumps are full of them, so they are
-//! taken, and a notice says that they do nothing; so for what else is said in vain.
+//! GRANT and REVOKE: there are no roles, so they say nothing here. PostgreSQL's dumps are full of them, so they are
+//! taken, and a notice says that they do nothing.
 
 use super::clause::Clause;
 use super::routine::Signature;
-use crate::catalog::{ObjectName, RelationKind, RoutineKind, USER};
-use crate::sql::ParsedStatement;
+use crate::catalog::{ObjectName, RelationKind, RoutineKind};
 use crate::{Error, Result, SqlState};
 use cairn_parser::TokenKind;
 
@@ -26,30 +25,6 @@ pub(crate) enum Target {
     Schemas(Vec<String>),
     /// A role, or what is not looked for.
     Other,
-}
-
-/// What a notice says of parts of a command that change nothing: OWNER TO another role than there is, CACHE of a sequence.
-pub(crate) fn said_in_vain(parsed: &ParsedStatement) -> Vec<String> {
-    let mut notices = Vec::new();
-    if let Some(command) = Clause::of_statement(parsed) {
-        look_for_what_is_in_vain(command, &mut notices);
-    }
-    notices
-}
-
-fn look_for_what_is_in_vain(clause: Clause<'_>, notices: &mut Vec<String>) {
-    match clause.rule() {
-        "owner" => {
-            let role = clause.part("role").and_then(|role| role.names().next()).filter(|role| role != USER);
-            notices.extend(role.map(|role| format!("OWNER TO {role} does nothing: there are no roles")));
-        }
-        "sequence_option" if clause.has(TokenKind::Cache) => {
-            let count = clause.part("number").map(Clause::value_text).filter(|count| count != "1");
-            let why = "how many values are reserved ahead is the engine's business";
-            notices.extend(count.map(|count| format!("CACHE {count} does nothing: {why}")));
-        }
-        _ => clause.rules().for_each(|rule| look_for_what_is_in_vain(rule, notices)),
-    }
 }
 
 impl Privileges {

@@ -3,10 +3,12 @@
 use cairn_parser::{Expr, Id, Part, TokenKind, TypeName};
 
 use super::clause::Clause;
-use super::settings::{SEARCH_PATH, SessionCommand, set_more, shown};
+use super::in_vain::is_of_how;
+use super::settings::{SEARCH_PATH, SessionCommand, set_more, setting_name, shown};
 use crate::catalog::{Language, ObjectName, ParameterMode, RoutineKind, SearchPath};
 use crate::error::Feature;
 use crate::functions::Volatility;
+use crate::settings::setting;
 use crate::{Error, Result, SqlState};
 
 /// CREATE FUNCTION, CREATE PROCEDURE.
@@ -28,8 +30,16 @@ pub(crate) struct CreateRoutine {
 pub(crate) struct Properties {
     pub(crate) volatility: Option<Volatility>,
     pub(crate) strict: Option<bool>,
-    /// The schemas in which its body looks names up; none of them: those of who calls it.
-    pub(crate) search_path: Option<Vec<String>>,
+    pub(crate) search_path: Option<PathOption>,
+}
+
+/// Where the body of a function looks names up.
+#[derive(Debug)]
+pub(crate) enum PathOption {
+    /// In these; none of them: in those of who calls it.
+    Schemas(Vec<String>),
+    /// Where who says so does.
+    Current,
 }
 
 /// ALTER FUNCTION, PROCEDURE or ROUTINE.
@@ -214,32 +224,48 @@ impl Properties {
         Ok(())
     }
 
-    /// SET and RESET. SQLSTATE 0A000 for others than the search path: calls do not change them.
+    /// SET and RESET. SQLSTATE 0A000 for others than the search path, but what makes no difference to answers: calls do not change them.
     fn setting(&mut self, property: Clause<'_>) -> Result<()> {
         let refused = |name: &str| {
-            let hint = "Of settings, a function may have search_path.";
+            let hint = "Of settings that make a difference, a function may have search_path.";
             property.unsupported(format!("{name} as an option of a function")).with_hint(hint)
         };
-        let schemas = match (property.part("reset"), property.part("set_rest_more")) {
-            (Some(reset), _) if reset.has(TokenKind::All) => vec![],
+        let path = match (property.part("reset"), property.part("set_rest_more")) {
+            (Some(reset), _) if reset.has(TokenKind::All) => PathOption::Schemas(vec![]),
             (Some(reset), _) => match shown(reset)?.as_str() {
-                SEARCH_PATH => vec![],
+                SEARCH_PATH => PathOption::Schemas(vec![]),
+                // A function has no other.
+                name if setting(name).is_some() => return Ok(()),
                 name => return Err(refused(&format!("RESET {name}"))),
             },
-            (None, Some(more)) => match set_more(more, false)? {
-                SessionCommand::Set { name, value, .. } if name == SEARCH_PATH => {
-                    let path =
-                        value.as_deref().map_or_else(|| Some(vec![]), |value| Some(SearchPath::of(value)?.schemas));
-                    path.ok_or_else(|| Error::internal("a search path that is no list"))?
-                }
-                SessionCommand::Set { name, .. } => return Err(refused(&format!("SET {name}"))),
-                _ => return Err(refused("SET")),
+            (None, Some(more)) => match current(more) {
+                Some(name) if name == SEARCH_PATH => PathOption::Current,
+                Some(name) if is_of_how(&name) => return Ok(()),
+                Some(name) => return Err(refused(&format!("SET {name} FROM CURRENT"))),
+                None => match set_more(more, false)? {
+                    SessionCommand::Set { name, value, .. } if name == SEARCH_PATH => {
+                        let path =
+                            value.as_deref().map_or_else(|| Some(vec![]), |value| Some(SearchPath::of(value)?.schemas));
+                        PathOption::Schemas(path.ok_or_else(|| Error::internal("a search path that is no list"))?)
+                    }
+                    SessionCommand::Set { name, value, .. } if is_of_how(&name) => {
+                        let known = setting(&name).zip(value);
+                        return known.map_or(Ok(()), |(known, value)| known.check(&value).map(drop));
+                    }
+                    SessionCommand::Set { name, .. } => return Err(refused(&format!("SET {name}"))),
+                    _ => return Err(refused("SET")),
+                },
             },
             (None, None) => return Err(refused(&property.first_words())),
         };
-        self.search_path = Some(schemas);
+        self.search_path = Some(path);
         Ok(())
     }
+}
+
+/// What is set as it is in the session.
+fn current(more: Clause<'_>) -> Option<String> {
+    more.part("setting").map(setting_name)
 }
 
 impl AlterRoutine {

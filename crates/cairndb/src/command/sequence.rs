@@ -83,7 +83,7 @@ impl CreateSequence {
         let owned = command.parts("sequence_option").find(|option| kind(*option) == TokenKind::Owned);
         Ok(CreateSequence {
             name: command.relation()?,
-            temporary: super::create_table::is_temporary(command, "sequence")?,
+            temporary: super::create_table::is_temporary(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             data_type: data_type(command)?,
             owner: owned.map(owner).transpose()?.flatten(),

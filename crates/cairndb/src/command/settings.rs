@@ -96,7 +96,7 @@ pub(super) fn shown(command: Clause<'_>) -> Result<String> {
     }
 }
 
-fn setting_name(setting: Clause<'_>) -> String {
+pub(super) fn setting_name(setting: Clause<'_>) -> String {
     let names: Vec<String> = setting.names().collect();
     names.join(".").to_lowercase()
 }

@@ -1,4 +1,4 @@
-use super::{Command, Explain, SchemaCommand, SessionCommand, TransactionCommand, first_words};
+use super::{Command, Explain, SchemaCommand, SessionCommand, TransactionCommand, first_words, said_in_vain};
 use crate::catalog::ObjectName;
 use crate::sql::parse_one;
 
@@ -27,22 +27,29 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
     for (text, what) in [
         ("create function f() returns int ^language c as 'f'", "LANGUAGE c"),
         ("create function f() returns int ^transform for type t language sql as 'select 1'", "TRANSFORM"),
-        ("create function f() returns int ^set a = 1 language sql as 'select 1'", "SET a as an option of a function"),
+        (
+            "create function f() returns int ^set timezone = 'utc' language sql as 'select 1'",
+            "SET timezone as an option of a function",
+        ),
+        (
+            "create function f() returns int ^set timezone from current language sql as 'select 1'",
+            "SET timezone FROM CURRENT as an option of a function",
+        ),
+        ("^create policy p on t", "CREATE POLICY"),
+        ("^create tablespace s location '/x'", "CREATE TABLESPACE"),
+        ("^create event trigger e on ddl_command_start execute function f()", "CREATE EVENT TRIGGER"),
+        ("^drop policy p on t", "DROP POLICY"),
         ("^alter function f() depends on extension e", "ALTER FUNCTION"),
         ("copy t to stdout ^encoding 'euc_tw'", "the encoding EUC_TW"),
         ("^create database d", "CREATE DATABASE"),
         ("^drop foreign table if exists v", "DROP FOREIGN TABLE"),
         ("create index i on t ^using gist (a)", "an index method other than btree and gin"),
         ("create index i on t (a text_ops ^(x = 1))", "an option of an operator class"),
-        ("create ^unlogged table t (a int)", "an unlogged table"),
-        ("create ^unlogged sequence s", "an unlogged sequence"),
         ("create table t (a int) ^inherits (u)", "INHERITS"),
         ("create table t (a int) ^partition by range (a)", "a partitioned table"),
         ("create table t ^partition of u default", "a partitioned table"),
         ("create table t ^of u", "a typed table"),
-        ("create table t (a int) ^using heap", "a table access method"),
-        ("create table t (a int) ^tablespace x", "TABLESPACE"),
-        ("create table t (a int ^compression lz4)", "COMPRESSION"),
+        ("create table t (a int) ^using columnar", "a table access method"),
         ("create table t (a text ^collate \"de_DE\")", "collation de_DE"),
         ("create table t (a int primary key ^with (fillfactor = 70))", "a storage parameter"),
         (
@@ -55,7 +62,6 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ),
         ("create table t (a int, ^exclude (a with =))", "an exclusion constraint"),
         ("create view v with (^security_barrier) as select 1", "the option security_barrier of a view"),
-        ("alter table t ^set unlogged", "ALTER TABLE ... SET UNLOGGED"),
         ("alter table t add a int, ^enable row level security", "ALTER TABLE ... ENABLE ROW LEVEL SECURITY"),
         ("alter table t ^attach partition u default", "a partitioned table"),
         ("^alter sequence s set logged", "ALTER SEQUENCE ... SET LOGGED"),
@@ -102,8 +108,57 @@ fn what_only_postgresqls_storage_and_roles_know_is_taken() {
         "create table t (a int) with (fillfactor = 70, autovacuum_enabled = off, toast.vacuum_truncate)",
         "alter table t alter a set statistics 10, alter a set storage plain, alter a set compression lz4, cluster on i",
         "alter table t set without cluster, set (fillfactor = 70), reset (fillfactor), replica identity full",
+        "alter table t set unlogged, set tablespace x, disable row level security, no force row level security",
+        "alter table t alter a set (n_distinct = 5), alter a reset (n_distinct)",
+        "create table t (a int compression lz4, primary key (a) using index tablespace x) using heap tablespace x",
+        "create index i on t (a) tablespace x",
+        "create unlogged table t as select 1",
+        "select 1 into unlogged t",
+        "create unlogged sequence s",
+        "create function f() returns int set work_mem = '1MB' set enable_seqscan = off language sql as 'select 1'",
+        "create function f() returns int set search_path from current language sql as 'select 1'",
+        "alter function f() reset work_mem",
+        "create or replace procedural language plpgsql",
     ] {
         command(text);
+    }
+    for (text, notice) in [
+        ("create publication p for all tables", "CREATE PUBLICATION does nothing: nothing is replicated"),
+        ("alter publication p owner to x", "ALTER PUBLICATION does nothing"),
+        ("create subscription s connection 'x' publication p", "CREATE SUBSCRIPTION does nothing"),
+        ("drop subscription if exists s", "DROP SUBSCRIPTION does nothing"),
+        ("create statistics s (ndistinct) on a, b from t", "CREATE STATISTICS does nothing"),
+        ("alter statistics s set statistics 10", "ALTER STATISTICS does nothing"),
+        ("comment on statistics s is 'x'", "COMMENT ON STATISTICS does nothing"),
+        ("comment on language plpgsql is 'x'", "COMMENT ON LANGUAGE does nothing"),
+        ("alter procedural language plpgsql owner to x", "ALTER LANGUAGE does nothing"),
+        ("drop policy if exists p on t", "DROP POLICY IF EXISTS does nothing: there is none"),
+        ("drop aggregate if exists a(int)", "DROP AGGREGATE IF EXISTS does nothing: there is none"),
+        ("drop cast if exists (int as text)", "DROP CAST IF EXISTS does nothing: there is none"),
+        ("drop event trigger if exists e", "DROP EVENT TRIGGER IF EXISTS does nothing: there is none"),
+    ] {
+        let Command::Schema(SchemaCommand::InVain(said)) = command(text) else { panic!("{text} does something") };
+        assert!(said.notice.starts_with(notice), "{text}: {}", said.notice);
+    }
+    for (text, notices) in [
+        ("create unlogged table t (a int compression lz4) tablespace fast", 3),
+        ("select 1 into unlogged t", 1),
+        ("alter table t add primary key (a) using index tablespace fast", 1),
+        ("create function f() returns int set work_mem = '1MB' language sql as 'select 1'", 1),
+        ("create table t (a int) tablespace pg_default", 0),
+    ] {
+        let found = said_in_vain(&parse_one(text).expect("parses"));
+        assert!(
+            found.len() == notices && found.iter().all(|notice| notice.contains("does nothing")),
+            "{text}: {found:?}"
+        );
+    }
+    for (text, state) in [
+        ("create table t (a text compression zip)", "22023"),
+        ("create function f() returns int set work_mem = 'x' language sql as 'select 1'", "22023"),
+        ("create unlogged view v as select 1", "42601"),
+    ] {
+        assert_eq!(Command::of(&parse_one(text).expect("parses")).expect_err(text).sqlstate().0, state, "{text}");
     }
     let parsed = parse_one("create table t (a int) with (engine = 'x')").expect("parses");
     let error = Command::of(&parsed).expect_err("refused");

@@ -3,9 +3,10 @@
 use cairn_parser::{Id, Query, TokenKind};
 
 use super::clause::Clause;
-use super::create_table::{check_reset, check_storage_option, is_temporary, option_name, option_value, with_data};
+use super::create_table::{
+    check_method, check_reset, check_storage_option, is_temporary, option_name, option_value, with_data,
+};
 use crate::catalog::{CheckOption, ObjectName};
-use crate::error::Feature;
 use crate::{Error, Result, SqlState};
 
 /// CREATE VIEW.
@@ -32,12 +33,23 @@ impl CreateView {
         Ok(CreateView {
             recursive,
             name: command.relation()?,
-            temporary: is_temporary(command, "view")?,
+            temporary: is_temporary_view(command)?,
             or_replace: command.part("or_replace").is_some(),
             columns: command.names_in("columns"),
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
             check,
         })
+    }
+}
+
+/// Whether TEMPORARY was said. SQLSTATE 42601 for UNLOGGED.
+fn is_temporary_view(command: Clause<'_>) -> Result<bool> {
+    match command.part("temporary").is_some_and(|said| said.has(TokenKind::Unlogged)) {
+        true => {
+            let message = "views cannot be unlogged because they do not have storage";
+            Err(command.here(Error::new(SqlState::SYNTAX_ERROR, message)))
+        }
+        false => Ok(is_temporary(command)),
     }
 }
 
@@ -130,8 +142,7 @@ impl CreateMaterializedView {
             let message = "materialized views cannot be unlogged";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        command.refuse("table_method", "a table access method")?;
-        command.refuse_feature("tablespace", Feature::Tablespaces, "TABLESPACE")?;
+        check_method(command)?;
         let options = command.part("options");
         let (maintained, has_storage_options) = options.map_or(Ok((Maintain::No, false)), view_options)?;
         Ok(CreateMaterializedView {

@@ -9,9 +9,11 @@ use super::dependency::Object;
 use super::routine_types::ParameterType;
 use crate::bind::resolve_default;
 use crate::catalog::{
-    Language, ObjectId, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TEMPORARY,
+    Language, ObjectId, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, SearchPath, TEMPORARY,
 };
-use crate::command::{AlterRoutine, CreateRoutine, DropRoutines, Parameter, Properties, RoutineChange, Signature};
+use crate::command::{
+    AlterRoutine, CreateRoutine, DropRoutines, Parameter, PathOption, Properties, RoutineChange, Signature,
+};
 use crate::error::Feature;
 use crate::functions::{Declared, Volatility};
 use crate::sql::plain_name;
@@ -53,7 +55,7 @@ impl Ddl<'_> {
             set,
             volatility: create.properties.volatility.unwrap_or(Volatility::Volatile),
             strict: create.properties.strict.unwrap_or(false),
-            search_path: create.properties.search_path.clone().unwrap_or_default(),
+            search_path: self.schemas_of(create.properties.search_path.as_ref())?.unwrap_or_default(),
             body: create.body.clone(),
             change: 0,
         };
@@ -96,7 +98,12 @@ impl Ddl<'_> {
             RoutineChange::Owner => return Ok(alter.tag()),
             RoutineChange::RenameTo(name) => routine.name.clone_from(name),
             RoutineChange::SetSchema(schema) => routine.schema = self.routines_schema(schema)?,
-            RoutineChange::Properties(properties) => change_properties(&mut routine, properties)?,
+            RoutineChange::Properties(properties) => {
+                change_properties(&mut routine, properties)?;
+                if let Some(schemas) = self.schemas_of(properties.search_path.as_ref())? {
+                    routine.search_path = schemas;
+                }
+            }
         }
         let is_moved = (known.schema, &known.name) != (routine.schema, &routine.name);
         match &alter.change {
@@ -414,17 +421,30 @@ fn refuse_undecided(parameters: &[RoutineParameter], returns: Returns) -> Result
     Ok(())
 }
 
+impl Ddl<'_> {
+    /// The schemas of an option; `None` where nothing is said of them.
+    fn schemas_of(&self, option: Option<&PathOption>) -> Result<Option<Vec<String>>> {
+        Ok(match option {
+            None => None,
+            Some(PathOption::Schemas(schemas)) => Some(schemas.clone()),
+            Some(PathOption::Current) => {
+                let settings = self.dml.exec.eval.settings.as_ref();
+                let shown = settings.and_then(|settings| settings.shown("search_path"));
+                let path = shown.as_deref().and_then(SearchPath::of);
+                Some(path.ok_or_else(|| Error::internal("a session without a search path"))?.schemas)
+            }
+        })
+    }
+}
+
 /// SQLSTATE 42P13 for a procedure, which has none but a search path.
 fn change_properties(routine: &mut Routine, properties: &Properties) -> Result<()> {
-    let Properties { volatility, strict, search_path } = properties;
+    let Properties { volatility, strict, search_path: _ } = properties;
     if routine.kind == RoutineKind::Procedure && (volatility.is_some() || strict.is_some()) {
         return Err(invalid("invalid attribute in procedure definition"));
     }
     routine.volatility = volatility.unwrap_or(routine.volatility);
     routine.strict = strict.unwrap_or(routine.strict);
-    if let Some(schemas) = search_path {
-        routine.search_path.clone_from(schemas);
-    }
     Ok(())
 }
 

@@ -42,7 +42,6 @@ features! {
     Partitions = "Partitioned tables", "use one table and an index";
     Inheritance = "Inheritance", "use LIKE, or a foreign key to the parent";
     Rules = "Rules", "use triggers";
-    Replication = "Replication", "use the change feed of tables, or backups";
     ForeignData = "Foreign data", "use COPY, or functions of the host program";
     Languages = "Functions in other languages", "write them in SQL or PL/pgSQL, or register a closure of the host program";
     Aggregates = "Own aggregates in SQL", "register an aggregate of the host program";
@@ -50,7 +49,6 @@ features! {
     Collations = "Collations other than \"C\"", "sort in the host program";
     Ranges = "Range types", "use two columns and a CHECK";
     Exclusions = "Exclusion constraints", "use UNIQUE, or a trigger";
-    Statistics = "Extended statistics", "statistics keep themselves, by column";
     RowsInDefinitions = "Functions of rows in definitions", "make a function that takes the columns it needs";
     ArraysOfDomains = "Arrays of domains", "use CHECK on the array";
     DomainOverloads = "Functions that differ in domains only", "give one of them another name: a value of a domain is one of its base type, so that no call could say which is meant";
@@ -63,7 +61,6 @@ features! {
     OtherCharacters = "Bytes beyond ASCII in \"char\"", "use text";
     TableLocks = "Locks on tables", "transactions are serializable without locks";
     SharedSnapshots = "Sharing snapshots", "read all in one transaction";
-    Unlogged = "Unlogged tables", "use TEMPORARY, or a weaker durability";
     ConfigurationFiles = "Configuration files", "use SET, or the options of opening";
     Cluster = "CLUSTER", "rows lie in the primary key's order";
 }

@@ -90,7 +90,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     lacks(Feature::Inheritance, "CREATE TABLE child () INHERITS (t)"),
     lacks(Feature::Rules, "CREATE RULE r AS ON INSERT TO t DO NOTHING"),
     not("Event triggers", "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", NOT_THERE, "not planned"),
-    lacks(Feature::Replication, "CREATE PUBLICATION p FOR TABLE t"),
     lacks(Feature::ForeignData, "CREATE FOREIGN DATA WRAPPER w"),
     lacks(Feature::Languages, "CREATE FUNCTION f() RETURNS integer LANGUAGE c AS 'f'"),
     lacks(Feature::Aggregates, "CREATE AGGREGATE a (integer) (SFUNC = int4pl, STYPE = integer)"),
@@ -98,7 +97,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     lacks(Feature::Collations, "CREATE COLLATION german (locale = 'de_DE')"),
     lacks(Feature::Ranges, "CREATE TYPE r AS RANGE (subtype = integer)"),
     lacks(Feature::Exclusions, "CREATE TABLE e (a integer, EXCLUDE USING gist (a WITH =))"),
-    lacks(Feature::Statistics, "CREATE STATISTICS s ON a, b FROM t"),
     lacks(
         Feature::RowsInDefinitions,
         "CREATE FUNCTION f(r t) RETURNS integer LANGUAGE sql AS 'SELECT 1'; CREATE VIEW w AS SELECT f(t) FROM t",
@@ -142,7 +140,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     ),
     not("Two-phase commit", "PREPARE TRANSACTION 'x'", NOT_THERE, "not planned"),
     lacks(Feature::SharedSnapshots, "SET TRANSACTION SNAPSHOT 'x'"),
-    lacks(Feature::Unlogged, "CREATE UNLOGGED TABLE u (a integer)"),
     not("Programs", "COPY t FROM PROGRAM 'ls'", "42501", "the host program gives the data: COPY FROM STDIN"),
     lacks(Feature::ConfigurationFiles, "ALTER SYSTEM SET work_mem = '1MB'"),
     not(

@@ -25,3 +25,4 @@ mod variables;
 
 pub use open::{answer_backups, open_file};
 pub use run::run;
+pub use splitter::{Piece, Splitter};

@@ -16,16 +16,40 @@ const EXIT_SCRIPT_FAILED: u8 = 3;
 /// Runs the shell as its arguments say.
 pub fn run(args: &ShellArgs, inputs: Vec<Input>) -> Result<ExitCode, Failure> {
     let interactive = inputs.is_empty() && stdin().is_terminal();
+    if interactive && args.single_transaction {
+        let message = "--single-transaction is for scripts; at the prompt it is BEGIN";
+        return Err(Failure::Message(message.to_string()));
+    }
     let mut session = Session::open(args, interactive)?;
     let code = match interactive {
         true => prompt::run(&mut session, args)?,
-        false => run_inputs(&mut session, inputs, args.keep_going),
+        false if args.single_transaction => run_together(&mut session, inputs)?,
+        false => run_inputs(&mut session, inputs, args.keep_going).code,
     };
     session.close()?;
     Ok(code)
 }
 
-fn run_inputs(session: &mut Session, inputs: Vec<Input>, keep_going: bool) -> ExitCode {
+/// How all inputs ended.
+struct Ran {
+    code: ExitCode,
+    /// Every statement did what it says.
+    whole: bool,
+}
+
+/// Runs inputs in one transaction, which is committed if all went well.
+fn run_together(session: &mut Session, inputs: Vec<Input>) -> Result<ExitCode, Failure> {
+    session.make_file()?;
+    session.connection().execute("BEGIN", ())?;
+    let ran = run_inputs(session, inputs, false);
+    // Whoever failed has been told already; a script may have ended the transaction itself.
+    if session.connection().in_transaction() {
+        session.connection().execute(if ran.whole { "COMMIT" } else { "ROLLBACK" }, ())?;
+    }
+    Ok(ran.code)
+}
+
+fn run_inputs(session: &mut Session, inputs: Vec<Input>, keep_going: bool) -> Ran {
     let inputs = if inputs.is_empty() { vec![Input::Script("-".into())] } else { inputs };
     let mut code = 0;
     for input in inputs {
@@ -37,11 +61,11 @@ fn run_inputs(session: &mut Session, inputs: Vec<Input>, keep_going: bool) -> Ex
             code = failed_code;
         }
         if ended == script::Ended::BrokenPipe {
-            return ExitCode::SUCCESS;
+            return Ran { code: ExitCode::SUCCESS, whole: false };
         }
         if session.quitting() || (code != 0 && !keep_going) {
             break;
         }
     }
-    ExitCode::from(code)
+    Ran { code: ExitCode::from(code), whole: code == 0 }
 }

@@ -13,6 +13,7 @@ use super::meta;
 use super::session::Session;
 use super::splitter::{Piece, Splitter};
 use crate::copy::Data;
+use crate::import::is_of_server;
 use crate::progress;
 use crate::report::{Failure, warn};
 
@@ -160,6 +161,10 @@ impl<R: Read> Script<R> {
             Piece::Statement { text, line } if ClientCopy::of(text) == Some(ClientCopy::In) => {
                 (self.copy_in(session, text), *line)
             }
+            Piece::Statement { text, line } if self.name.is_some() && is_of_server(text).is_some() => {
+                warn(format_args!("NOTICE:  {}", in_vain(text)));
+                (Ok(()), *line)
+            }
             Piece::Statement { text, line } => (session.execute(text), *line),
             Piece::Command { text, line } => (self.run_command(session, text, depth), *line),
         };
@@ -260,6 +265,12 @@ impl Drop for Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// What a statement about the server, where a dump came from one, is told to do; as `\\connect` is (`connect.rs`).
+fn in_vain(text: &str) -> String {
+    let words = is_of_server(text).unwrap_or_default();
+    format!("{words} does nothing in a script: it goes into the database that was named, where there are no roles")
 }
 
 fn tell(session: &mut Session, failure: &Failure, place: Option<&str>) -> Ended {

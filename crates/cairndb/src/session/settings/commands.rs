@@ -142,6 +142,11 @@ impl Session {
         if let ("transaction_read_only", Some(value), true) = (name, value, self.in_transaction()) {
             return self.set_transaction(Some(boolean(name, value)?));
         }
+        if let ("default_tablespace", Some(value)) = (name, value.filter(|value| !matches!(*value, "" | "pg_default")))
+        {
+            let message = format!("default_tablespace = {value} does nothing: a database is one file");
+            self.notice("NOTICE", SqlState::SUCCESSFUL_COMPLETION, message);
+        }
         let defaults = self.first_settings();
         let mut state = self.state.borrow_mut();
         if local && state.transaction.is_none() {

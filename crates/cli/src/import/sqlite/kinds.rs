@@ -5,9 +5,9 @@ use cairndb::{DataType, EvalContext, from_text};
 use rusqlite::types::ValueRef;
 use rusqlite::{Result, Transaction};
 
-use super::report::Report;
 use super::schema::{Column, Table};
 use super::translate::selected;
+use crate::import::report::Report;
 
 /// Up to here every integer is a double precision number.
 const EXACT_IN_DOUBLE: i64 = 1 << 53;

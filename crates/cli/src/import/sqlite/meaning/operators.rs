@@ -4,7 +4,7 @@ use turso_parser::ast::{LikeOperator, Operator};
 
 use super::expression::Translator;
 use super::value::{Form, Found, Kind, Value, level, quoted_string};
-use crate::import::kinds::is_moment;
+use crate::import::sqlite::kinds::is_moment;
 
 /// Moments are compared, where SQLite compares their texts.
 const AS_MOMENTS: &str = "moments are compared as such, not as their texts";

@@ -1,7 +1,7 @@
 //! What names mean: columns of the tables that a query reads, from the innermost query outwards.
 
 use super::value::{Form, Found, Kind, Value};
-use crate::import::names::Names;
+use crate::import::sqlite::names::Names;
 
 /// A column of a table or a view.
 #[derive(Clone, Debug)]

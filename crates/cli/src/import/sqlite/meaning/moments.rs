@@ -4,7 +4,7 @@ use turso_parser::ast::Expr;
 
 use super::expression::Translator;
 use super::value::{Form, Found, Kind, Value, level};
-use crate::import::kinds::is_moment;
+use crate::import::sqlite::kinds::is_moment;
 
 const NOW: &str = "(now() AT TIME ZONE 'UTC')";
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cairn_parser::token::quoted;
 
-use super::report::Report;
 use super::schema::Source;
+use crate::import::report::Report;
 
 /// Bytes of a name.
 const NAME_BYTES: usize = 63;

@@ -2,7 +2,7 @@
 
 use cairndb::DataType;
 
-use crate::import::kinds::is_moment;
+use crate::import::sqlite::kinds::is_moment;
 
 /// What the values are here; in SQLite moments, uuids and documents are texts, and booleans are the numbers 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use turso_parser::ast::{Expr, Literal, Name, Type, UnaryOperator};
 use super::moments;
 use super::scope::{Relation, Scope};
 use super::value::{Form, Found, Kind, Value, level, quoted_bytes};
-use crate::import::names::Names;
+use crate::import::sqlite::names::Names;
 
 /// Translates what stands in one statement.
 pub struct Translator<'a> {
