@@ -15,7 +15,9 @@ use cairn_sim::scheduler::{self, Ran};
 use cairn_storage::broken::{self, Broken};
 use cairn_storage::io::{CrashStrategy, Create, OpenHow, SimDisk, SyncMethod};
 use cairn_storage::simulated::Scheduler as _;
-use cairn_storage::{Acknowledge, Durability, Error, Losses, Options, Result, Store, Transaction, TreeId, WriteError};
+use cairn_storage::{
+    Acknowledge, Durability, Error, KeyList, Losses, Options, Result, Store, Transaction, TreeId, WriteError,
+};
 
 const TREE: TreeId = TreeId::CATALOG;
 
@@ -424,4 +426,92 @@ fn check_beside_commits(seed: u64) {
     *over.borrow_mut() = true;
     committers.into_iter().for_each(|committer| scheduler::current().join(committer));
     drop(store);
+}
+
+/// Walks and look-ups of many keys read pages that others need, or nobody: one that can not be read fails who comes to it, under
+/// whatever schedule of those who read, and nobody else; and once it can be, nobody knows of it.
+#[test]
+fn what_can_not_be_read_ahead_fails_who_needs_it_and_nobody_else() {
+    const KEYS: u32 = 1200;
+    under_schedules(150, |seed| {
+        let disk = SimDisk::new(seed);
+        let open = || {
+            let mut wide = options();
+            wide.cache_bytes = 2048 * 512;
+            Store::open_with(Path::new("db"), wide, machine::environment(&disk, &SyncFailed::default())).unwrap()
+        };
+        let store = open();
+        for part in 0..4 {
+            let transaction = store.begin().unwrap();
+            for i in (part..KEYS).step_by(4) {
+                // (Some twenty keys a leaf, whose place in the file is their order of coming.)
+                transaction.put(TREE, &(i * 7 % KEYS).to_be_bytes(), &[7; 12]).unwrap();
+            }
+            transaction.commit(None).unwrap();
+            store.checkpoint().unwrap();
+        }
+        let pages = store.stats().pages_total;
+        store.close().unwrap();
+        let bad = 2 + scheduler::current().random() % (pages - 2);
+        let fail = || disk.fail_reads(Path::new("db"), bad * 512..(bad + 1) * 512);
+        // How far a walk comes.
+        let store = open();
+        fail();
+        let reached = walked(&store, KEYS);
+        disk.clear_faults();
+        drop(store);
+        let store = open();
+        fail();
+        let mut clients = Vec::new();
+        for client in 0..4_u32 {
+            let store = store.clone();
+            clients.push(spawn(move || match client {
+                0 | 1 => {
+                    pause(seed);
+                    let (reached, end) = (reached.unwrap_or(KEYS), KEYS - client);
+                    assert_eq!(walked(&store, reached), None);
+                    let again = walked(&store, end);
+                    assert!(again.is_none_or(|again| again == reached), "{again:?} and not {reached}");
+                }
+                _ => {
+                    let found = looked_up(&store, (0..KEYS).map(|i| i * (2 * client + 7) % KEYS));
+                    assert!(reached.is_some() || found.is_ok());
+                    let before = reached.unwrap_or(KEYS);
+                    assert!(looked_up(&store, (0..before).map(|i| i * 11 % before)).is_ok());
+                }
+            }));
+        }
+        clients.into_iter().for_each(|client| scheduler::current().join(client));
+        disk.clear_faults();
+        assert_eq!(walked(&store, KEYS), None);
+        looked_up(&store, 0..KEYS).unwrap();
+    });
+}
+
+/// Walks over so many entries; where it came to what can not be read, after how many.
+fn walked(store: &Store, entries: u32) -> Option<u32> {
+    let snapshot = store.snapshot().unwrap();
+    let mut cursor = snapshot.reader().cursor(TREE, Bound::Unbounded, Bound::Unbounded).unwrap();
+    for i in 0..entries {
+        match cursor.next() {
+            Ok(Some((key, _))) => assert_eq!(key, i.to_be_bytes()),
+            Ok(None) => panic!("entry {i} is gone"),
+            Err(Error::Io { .. }) => return Some(i),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    None
+}
+
+/// Looks all of them up, some together.
+fn looked_up(store: &Store, keys: impl Iterator<Item = u32>) -> Result<()> {
+    let mut list = KeyList::default();
+    keys.for_each(|key| list.push(&key.to_be_bytes()));
+    let snapshot = store.snapshot()?;
+    let found = snapshot.reader().lookup()?.get_each(TREE, &list, 0, |_, values| {
+        assert!(values.iter().all(|value| *value == [7; 12]));
+        Ok::<_, Error>(())
+    })?;
+    assert_eq!(found, list.len());
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use cairn_storage::io::MemFs;
-use cairn_storage::{Environment, Options, RealHost, Stats, Store, TreeId};
+use cairn_storage::{Environment, Error, KeyList, Options, RealHost, Stats, Store, TreeId};
 
 const TREE: TreeId = TreeId::CATALOG;
 const ENTRIES: u64 = 20_000;
@@ -63,6 +63,37 @@ fn a_walk_over_everything_reads_nearly_all_of_it_ahead_and_nothing_twice() {
         assert!(read.pages_read_ahead > 20 * read.pages_read, "{read:?}");
         assert!(pages(&read) <= read.pages_total, "{read:?}");
     }
+}
+
+/// Looks keys up together, in this order.
+fn look_up(store: &Store, keys: impl Iterator<Item = u64>) -> Stats {
+    let before = store.stats();
+    let mut list = KeyList::default();
+    keys.for_each(|key| list.push(&key.to_be_bytes()));
+    let snapshot = store.snapshot().unwrap();
+    let mut lookup = snapshot.reader().lookup().unwrap();
+    let found = lookup.get_each(TREE, &list, 0, |_, values| {
+        assert!(values.iter().all(|value| value.iter().all(|byte| *byte == 7)));
+        Ok::<_, Error>(())
+    });
+    assert_eq!(found.unwrap(), list.len());
+    let mut after = store.stats();
+    after.pages_read -= before.pages_read;
+    after.pages_read_ahead -= before.pages_read_ahead;
+    after
+}
+
+#[test]
+fn keys_that_are_looked_up_together_have_their_pages_read_together_and_each_once() {
+    let store = store(4096);
+    // One of each of some hundred leaves, each twice, in no order.
+    let keys: Vec<u64> = (0..100).map(|i| i * 7919 % 100 * 200).collect();
+    let read = look_up(&store, keys.iter().chain(&keys).copied());
+    assert!(read.pages_read <= 4 && (100..=112).contains(&pages(&read)), "{read:?}");
+    let again = look_up(&store, keys.iter().copied());
+    assert_eq!(pages(&again), 0);
+    // More than the cache holds are found, too.
+    look_up(&store, (0..3_000).map(|i| i * 7919 % ENTRIES));
 }
 
 #[test]

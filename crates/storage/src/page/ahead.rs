@@ -15,11 +15,22 @@ use crate::io::BLOCK;
 use crate::sync::Ordering;
 use crate::{PageRef, Wait};
 
+/// The most pages that are read ahead at a time.
+const MOST: usize = 512;
+
 /// The most pages read with one call, those between wanted ones included.
-const MOST: usize = 128;
+const CALL: usize = 128;
+
+/// So many calls read what is read ahead at a time where it lies side by side, so that the medium has something to do while the pages
+/// of one are checked; but not for few pages, so many.
+const CALLS: usize = 4;
+const FEW: usize = 32;
 
 /// Pages that are not wanted cost less to read than another call, up to so many in a row.
 const GAP: u32 = 16;
+
+/// As `GAP`, where the other call is somebody else's, and both are under way at the same time.
+const APART: u32 = 3;
 
 /// No more than this share of the cache's frames is read ahead at a time.
 const SHARE: usize = 32;
@@ -34,6 +45,12 @@ impl Pages {
     /// How many pages it is reasonable to read ahead at a time.
     pub(crate) fn ahead_limit(&self) -> usize {
         (self.frame_count() / SHARE).min(MOST)
+    }
+
+    /// How many pages one call reads, those between wanted ones included.
+    pub(super) fn call_limit(&self) -> u32 {
+        let limit = self.ahead_limit();
+        (limit / CALLS).clamp(limit.clamp(1, FEW), CALL) as u32
     }
 
     /// Which of the pages are not in memory.
@@ -67,14 +84,25 @@ impl Pages {
 
     /// How many of the first pages one call reads.
     fn run_length(&self, coming: &[Coming]) -> usize {
-        // Others' writes of small pages share blocks with this file's: see `File`.
-        let gap = if self.page_size().is_multiple_of(BLOCK) { GAP } else { 0 };
-        let (first, limit) = (coming[0].page.id, self.ahead_limit() as u32);
+        let gap = self.between(GAP);
+        let (first, limit) = (coming[0].page.id, self.call_limit());
         let follows = |pair: &&[Coming]| {
             let (id, next) = (pair[0].page.id, pair[1].page.id);
             next - id <= gap + 1 && next - first < limit
         };
         1 + coming.windows(2).take_while(follows).count()
+    }
+
+    /// So many pages between two that are wanted, where those may be read.
+    fn between(&self, most: u32) -> u32 {
+        // Others' writes of small pages share blocks with this file's: see `File`.
+        if self.page_size().is_multiple_of(BLOCK) { most } else { 0 }
+    }
+
+    /// How pages are cut into what is read at the same time: with more pages between two of them they are not read together, nor are
+    /// more in all.
+    pub(super) fn cut(&self) -> (u32, u32) {
+        (self.between(APART), self.call_limit())
     }
 
     /// Reads the pages, and those that lie between them, into frames; the frames of these go back.
@@ -99,16 +127,25 @@ impl Pages {
         self.check(page, bytes).is_ok() || broken::is(Broken::AheadUnchecked)
     }
 
-    /// Up to so many frames, which others then lack.
-    fn spare_frames(&self, wanted: usize) -> Vec<Frame> {
+    /// Sees to it that so many frames are free, as far as that is easily done.
+    pub(super) fn make_room_ahead(&self, wanted: usize) {
         let is_short = || self.frames_free() < wanted;
         if is_short() {
             self.reclaim_now();
         }
         if is_short() {
-            // Who needs a frame evicts again, and tells of what goes wrong.
-            let _ = self.evict(wanted.max(self.frame_count() / SHARE));
+            // One after the other: the first mostly makes room for all who came here at the same time.
+            let _one = self.making_room.lock();
+            if is_short() {
+                // Who needs a frame evicts again, and tells of what goes wrong.
+                let _ = self.evict(wanted.max(self.frame_count() / SHARE));
+            }
         }
+    }
+
+    /// Up to so many frames, which others then lack.
+    fn spare_frames(&self, wanted: usize) -> Vec<Frame> {
+        self.make_room_ahead(wanted);
         let mut frames: Vec<Frame> = (0..wanted).map_while(|_| self.pop_frame()).collect();
         // Pages side by side in memory are fewer pieces for the disk.
         frames.sort_unstable_by_key(Frame::index);

@@ -114,7 +114,9 @@ pub(crate) struct Pages {
     /// How often ids were given to new pages, those that share a counter together.
     pub(super) renewals: Box<[AtomicU32]>,
     file: Arc<dyn File>,
-    /// What is to be read by another thread.
+    /// Held by who makes frames free for what is read ahead.
+    pub(super) making_room: Mutex<()>,
+    /// What is to be read by other threads.
     pub(crate) fetches: Fetches,
     pub(crate) slots: Slots,
     pub(crate) counters: Arc<Counters>,
@@ -160,6 +162,7 @@ impl Pages {
             loading: (0..LOADERS).map(|_| Mutex::new(())).collect(),
             renewals: (0..RENEWALS).map(|_| AtomicU32::new(0)).collect(),
             file,
+            making_room: Mutex::default(),
             fetches: Fetches::default(),
             slots: Slots::new(options.max_snapshots)
                 .ok_or_else(|| Error::NoMemory { bytes: Slots::bytes(options.max_snapshots) })?,

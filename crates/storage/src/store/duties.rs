@@ -2,7 +2,8 @@
 //! ([`Host::serve`](crate::Host::serve)) and goes when there is nothing. A database that nobody uses has none.
 //!
 //! What must hold:
-//! - Of one duty one thread is at work at a time (`Signals`, `Fetches`), and what it remembers from one time to the next is here.
+//! - Of one duty one thread is at work at a time (`Signals`), but of reading ahead several (`Fetches`). What a duty remembers from one
+//!   time to the next is here.
 //! - Who ends the duties waits for the threads of this database, and no others; afterwards none begins, and none has the engine. One
 //!   that comes to be the last to use the database closes it itself, and does not wait for itself.
 //! - A panic in background work makes the database read-only.

@@ -4,8 +4,9 @@
 //! come after it are read with it, twice as many each time, as far as the cache bears it. A walk to somewhere else begins
 //! anew.
 //!
-//! A walk that reads as many at a time as it may has another thread read those that come then (`page/fetch.rs`), and asks
-//! for the next ones when it comes to the first of them. Where they have not come yet, it reads with that thread.
+//! What lies apart in the file is read at the same time, by other threads (`page/fetch.rs`). A walk that reads as many at a time
+//! as it may has them read those that come then, and asks for the next ones when it comes to the first of them. Where they
+//! have not come yet, it reads with those threads.
 //!
 //! A walk that misses more than a part of a full cache does not run the rest through it: leaves that it has read and
 //! passed, and that nobody else looked at, make room for those that come next. So what others read stays, a part of a
@@ -126,10 +127,10 @@ impl Trail {
         }
     }
 
-    /// Has another thread read the leaves, and pages above those that come then.
+    /// Has other threads read the leaves, and pages above those that come then.
     pub(super) fn ask(&mut self, pages: &Pages, leaves: &[PageRef], above: &[PageRef]) {
         let mut wanted = pages.missing(&[leaves, above].concat());
-        let is_asked = wanted.is_empty() || pages.fetches.ask(&mut wanted);
+        let is_asked = wanted.is_empty() || pages.ask(&mut wanted);
         let due = leaves.first().filter(|_| is_asked);
         (self.due, self.asked, self.due_at) = (due.copied().unwrap_or(PageRef::NONE), leaves.len(), self.last.len());
         if is_asked {

@@ -33,6 +33,8 @@ pub(crate) struct TreeCursor {
     is_last: bool,
     ahead: Ahead,
     trail: Trail,
+    /// Pages that were not in memory when it came to them, in all its ranges.
+    misses: u64,
     /// A copy of the current leaf, if `is_copied`.
     copy: Vec<u8>,
     is_copied: bool,
@@ -146,6 +148,7 @@ impl TreeCursor {
             is_last: false,
             ahead: Ahead::default(),
             trail: Trail::default(),
+            misses: 0,
             copy: Vec::new(),
             is_copied: false,
             key: Vec::new(),
@@ -169,6 +172,11 @@ impl TreeCursor {
     /// Whether the cursor was read to the end of its range (in the direction it was used).
     pub(crate) fn is_exhausted(&self) -> bool {
         self.place == Place::End
+    }
+
+    /// How many pages were not in memory when it came to them so far, in all its ranges.
+    pub(crate) fn misses(&self) -> u64 {
+        self.misses
     }
 
     /// The entry returned last, if any.
@@ -302,6 +310,7 @@ impl TreeCursor {
     /// After a miss: reads the missing page together with those that the walk will come to next.
     #[cold]
     fn read_ahead(&mut self, pages: &Pages, slot: SlotId, missed: PageRef, direction: Direction) -> Result<()> {
+        self.misses += 1;
         let is_long = self.ahead.is_at(pages.ahead_limit());
         if is_long && self.read_asked(pages, slot, missed, direction)? {
             return Ok(());
@@ -321,12 +330,12 @@ impl TreeCursor {
             }
         }
         if coming.len() > 1 {
-            pages.read_ahead(&coming);
+            pages.read_together(&coming);
         }
         Ok(())
     }
 
-    /// The walk misses a page that was asked for, and reads it with the thread that does. False: it was not.
+    /// The walk misses a page that was asked for, and reads it with the threads that do. False: it was not.
     fn read_asked(&mut self, pages: &Pages, slot: SlotId, missed: PageRef, direction: Direction) -> Result<bool> {
         let mut was_asked = false;
         while let Some(own) = pages.fetches.take_back(missed) {

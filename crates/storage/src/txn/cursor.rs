@@ -119,6 +119,12 @@ impl Cursor {
         }
     }
 
+    /// How many pages were not in memory when it came to them so far, in all ranges that it went over. Where it grows from one range to
+    /// the next, [`Lookup::gather`](crate::Lookup::gather) reads together what those that come then need.
+    pub fn misses(&self) -> u64 {
+        self.tree.misses()
+    }
+
     /// Remembers only what was passed over as read, and lets go of the transaction's pages.
     fn close_read(&mut self) {
         let Some((number, lower, upper)) = self.read.take().filter(|_| self.reader.handle().is_here()) else { return };

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::reader::{Reader, Source, get_at};
 use crate::page::SlotId;
-use crate::tree::{GROUP, Stop, get_group};
+use crate::tree::{GROUP, Stop, Wanted, gather, get_group};
 use crate::{Error, Result, TreeId};
 
 /// Finds one key after the other, and keeps what each search needs to look at pages. For one thread; a long-lived one
@@ -13,7 +13,15 @@ pub struct Lookup {
     reader: Reader,
     /// See [`Reader::claim_slot`].
     slot: Option<SlotId>,
+    /// For how many keys pages are read together when one lacks some.
+    window: usize,
 }
+
+/// The most of them.
+const WINDOW_MAX: usize = 1024;
+
+/// As long as one of so many of them lacks some, there are twice as many the next time.
+const LACKING: usize = 4;
 
 impl fmt::Debug for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +85,23 @@ impl Lookup {
     pub const AT_ONCE: usize = GROUP;
 
     pub(super) fn new(reader: &Reader) -> Result<Lookup> {
-        Ok(Lookup { reader: reader.clone(), slot: reader.claim_slot()? })
+        Ok(Lookup { reader: reader.clone(), slot: reader.claim_slot()?, window: GROUP })
+    }
+
+    /// Reads pages that are not in memory and that searches for the keys from position `from` on will look at: those for some of the
+    /// keys, all at the same time; the position behind them. For who is about to search for all of them, and has missed a page.
+    ///
+    /// What can not be read is told by the search that needs it. In a transaction, which may have pages of its own, nothing is done.
+    pub fn gather(&mut self, tree: TreeId, keys: &KeyList, from: usize) -> Result<usize> {
+        let count = self.window.min(keys.len().saturating_sub(from));
+        let (Source::Snapshot(view, _), Some(slot)) = (&self.reader.0, self.slot) else { return Ok(keys.len()) };
+        let pages = &view.handle.engine_here()?.pages;
+        let gathered = gather(pages, slot, view.root(tree)?, Wanted { key: |at| keys.get(from + at), count })?;
+        self.window = match gathered.lacking * LACKING >= gathered.keys {
+            true => (2 * self.window).min(WINDOW_MAX),
+            false => GROUP,
+        };
+        Ok(from + gathered.keys)
     }
 
     /// As [`Reader::get_with`].
@@ -99,7 +123,8 @@ impl Lookup {
     /// position it returns.
     ///
     /// Several searches go down the tree side by side, so that what one waits for from memory arrives while the others
-    /// go on. `read` runs while pages are held, or under the transaction's lock: it must not use the store.
+    /// go on. Pages that are not in memory are read for several keys at the same time ([`Lookup::gather`]). `read` runs while
+    /// pages are held, or under the transaction's lock: it must not use the store.
     pub fn get_each<E: From<Error>>(
         &mut self,
         tree: TreeId,
@@ -107,8 +132,9 @@ impl Lookup {
         from: usize,
         mut read: impl FnMut(usize, &[&[u8]]) -> Result<(), E>,
     ) -> Result<usize, E> {
-        let mut done = from;
+        let (mut done, mut gathered) = (from, from);
         while done < keys.len() {
+            let mut is_missing = false;
             let found = match &self.reader.0 {
                 Source::Snapshot(view, notes) if let Some(slot) = self.slot => {
                     let (pages, root) = (&view.handle.engine().pages, view.root(tree)?);
@@ -116,8 +142,10 @@ impl Lookup {
                     let mut values = [&[][..]; GROUP];
                     let values = &mut values[..GROUP.min(keys.len() - done)];
                     let found = match get_group(pages, &pin, root, |at| keys.get(done + at), values) {
-                        // It is loaded for one key: a small cache need not have room for all of their pages at once.
-                        Err(Stop::Miss(_)) => 0,
+                        Err(Stop::Miss(_)) => {
+                            is_missing = true;
+                            0
+                        }
                         found => found.map_err(Error::from)?,
                     };
                     if let Some(notes) = notes {
@@ -135,7 +163,11 @@ impl Lookup {
                 done += found;
                 continue;
             }
-            // It is not in memory, lies outside its leaf, is the transaction's own, or is not there.
+            if is_missing && done >= gathered && done + 1 < keys.len() {
+                gathered = self.gather(tree, keys, done)?;
+                continue;
+            }
+            // It is not in memory (and a small cache need not have room for the pages of several), lies outside its leaf, is the transaction's own, or is not there.
             match self.get_with(tree, keys.get(done), |value| read(done, &[value]))? {
                 Some(read) => read?,
                 None => return Ok(done),
