@@ -1,5 +1,6 @@
 """A console, and a browser that looks at it."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,14 +11,21 @@ from selenium import webdriver
 CAIRN = os.environ["CAIRN"]
 
 
+@contextlib.contextmanager
+def console(*arguments):
+    """The address of a console."""
+    child = subprocess.Popen([CAIRN, "console", *arguments], stdout=subprocess.PIPE, text=True)
+    yield child.stdout.readline().strip()
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 0
+
+
 @pytest.fixture
 def served(tmp_path):
     file = tmp_path / "shop.cairn"
     subprocess.run([CAIRN, file, "CREATE TABLE crew (id int PRIMARY KEY, name text)"], check=True, capture_output=True)
-    child = subprocess.Popen([CAIRN, "console", file], stdout=subprocess.PIPE, text=True)
-    yield child.stdout.readline().strip()
-    child.send_signal(signal.SIGINT)
-    assert child.wait(20) == 0
+    with console(file) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

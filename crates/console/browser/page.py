@@ -41,6 +41,23 @@ def accessible(browser):
     assert not wrong, wrong
 
 
+def texts(browser, selector):
+    script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent)"
+    return browser.execute_script(script, selector)
+
+
+def button(browser, name):
+    # (A name may have quotes in it, which paths have no word for.)
+    script = "return [...document.querySelectorAll('button')].filter((button) => button.textContent === arguments[0])"
+    return until(browser, lambda: browser.execute_script(script, name))[0]
+
+
+def rows(browser, text):
+    """What a query tells, beside what the page shows."""
+    script = """import("/console/page/ask.js").then((page) => page.rows("shop", arguments[0])).then(arguments[1])"""
+    return browser.execute_async_script(script, text)
+
+
 def sql(browser, text):
     """Runs a statement beside what the page shows."""
     script = """import("/console/page/ask.js").then((page) => page.ask("POST", "/db/shop/sql", { sql: arguments[0] })).then(

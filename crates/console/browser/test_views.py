@@ -6,18 +6,9 @@ import signal
 import subprocess
 import time
 
-from page import ODD, cells, look, one, run, sql, until
+from page import ODD, button, cells, look, one, run, sql, texts, until
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-
-
-def texts(browser, selector):
-    script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent)"
-    return browser.execute_script(script, selector)
-
-
-def button(browser, name):
-    return until(browser, lambda: browser.find_elements(By.XPATH, f"//button[text()='{name}']"))[0]
 
 
 def test_a_result_is_saved_as_files_and_copied(served, browser, tmp_path):
@@ -113,6 +104,9 @@ def test_a_thousand_tables_are_a_tree_at_once(served, browser):
     button(browser, "Look at rows").click()
     until(browser, lambda: "SELECT" in one(browser, ".told").text)
     assert one(browser, "#sql").get_property("value") == "SELECT * FROM public.crew LIMIT 1000"
+    look(browser, "schema")
+    button(browser, "Open as a grid").click()
+    until(browser, lambda: one(browser, ".data [role=grid]").get_attribute("aria-label") == 'Rows of "public"."crew"')
     assert browser.execute_script("return window.hacked") is None
 
 

@@ -2,6 +2,7 @@
 
 import { activity } from "./activity.js";
 import { ask, onLeave } from "./ask.js";
+import { data } from "./data.js";
 import { el, kept } from "./dom.js";
 import { live } from "./live.js";
 import { metrics } from "./metrics.js";
@@ -10,7 +11,7 @@ import { query } from "./query.js";
 import { schema } from "./schema.js";
 
 // What there is to look at. A view is made when it is first looked at; it is told when it comes into sight, and when it goes.
-const VIEWS = { query, schema, live, activity, metrics, databases };
+const VIEWS = { query, schema, data, live, activity, metrics, databases };
 
 const page = document.getElementById("page");
 let look = () => {};
@@ -76,11 +77,12 @@ async function show(who) {
   const place = el("div", { class: "view" });
   const context = {
     names,
+    who,
     database: () => choice.value,
-    run(sql) {
-      location.hash = "query";
-      look();
-      made.get("query").run(sql);
+    // Goes to another view, to look at this there.
+    go(name, what) {
+      location.hash = name;
+      look(what);
     },
   };
   const made = new Map();
@@ -89,7 +91,7 @@ async function show(who) {
     kept.set("csrf", "");
     login("");
   };
-  look = () => {
+  look = (what) => {
     const name = Object.hasOwn(VIEWS, location.hash.slice(1)) ? location.hash.slice(1) : "query";
     links.forEach((link) => (link.hash === "#" + name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
     if (!made.has(name)) made.set(name, VIEWS[name](context));
@@ -97,7 +99,7 @@ async function show(who) {
     const view = made.get(name);
     hidden = () => view.hide?.();
     place.replaceChildren(view.node);
-    view.show?.();
+    view.show?.(what);
   };
   page.replaceChildren(
     el("header", {}, el("h1", {}, "CairnDB"), choice, el("nav", { "aria-label": "Views" }, ...links), el("span", { class: "grow" }),

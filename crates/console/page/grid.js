@@ -9,9 +9,13 @@ const TALLEST = 15_000_000;
 const NUMBERS = /^(smallint|integer|bigint|numeric|real|double)/;
 
 export class Grid {
-  // `fetch(row)` gives rows: { from, data }; `open(cell, column)` shows one whole.
+  // `fetch(row)` gives rows: { from, data }; `open(cell, column)` shows one whole. What else there may be: `failed(refused)` is told what no rows came of,
+  // `pressed(column)` that a column's head was clicked, `sorted(column)` says how it is sorted, `keys` has what other keys do.
   constructor(columns, fetch, open) {
-    Object.assign(this, { columns, fetch, open, count: 0, pages: new Map(), asked: new Set(), row: 0, column: 0 });
+    Object.assign(this, { columns, fetch, open, count: 0, pages: new Map(), asked: new Set(), row: 0, column: 0, keys: {} });
+    // Rows that are others than were read, and those that are gone, by their places.
+    this.changed = new Map();
+    this.gone = new Set();
     this.widths = columns.map((column) => Math.min(40, column.name.length + 2) * 8 + 16);
     this.head = el("div", { class: "head", role: "row", "aria-rowindex": "1" });
     this.body = el("div", { class: "rows", role: "rowgroup" });
@@ -68,6 +72,8 @@ export class Grid {
   }
 
   at(row) {
+    const changed = this.changed.get(row);
+    if (changed) return changed;
     for (const [from, data] of this.pages) if (row >= from && row < from + data.length) return data[row - from];
     return undefined;
   }
@@ -87,7 +93,9 @@ export class Grid {
     const place = (node, x, width) => Object.assign(node.style, { left: x + "px", width: width + "px" });
     this.head.replaceChildren(...shown.map(([at, x, width]) => {
       const { name, type } = this.columns[at];
-      const node = el("span", { role: "columnheader", "aria-colindex": at + 1, title: `${name}: ${type}` }, name);
+      const sorted = this.sorted?.(this.columns[at]);
+      const node = el("span", { role: "columnheader", "aria-colindex": at + 1, "aria-sort": sorted, title: `${name}: ${type}`,
+        click: () => this.pressed?.(this.columns[at]) }, name + (sorted ? (sorted === "ascending" ? " \u2191" : " \u2193") : ""));
       place(node, x, width);
       return node;
     }));
@@ -95,7 +103,7 @@ export class Grid {
     for (let row = first; row < last; row++) {
       const cells = this.at(row);
       if (!cells) this.want(row);
-      const node = el("div", { class: "row", role: "row", "aria-rowindex": row + 2 });
+      const node = el("div", { class: this.gone.has(row) ? "row gone" : "row", role: "row", "aria-rowindex": row + 2 });
       node.style.top = (this.node.scrollTop + (row - top) * ROW) + "px";
       for (const [at, x, width] of shown) {
         const cell = cells?.[at];
@@ -119,8 +127,9 @@ export class Grid {
     this.asked.add(about);
     try {
       this.take(await this.fetch(row));
-    } catch {
+    } catch (refused) {
       // It is asked again when it comes into sight again.
+      this.failed?.(refused);
     } finally {
       this.asked.delete(about);
     }
@@ -157,6 +166,7 @@ export class Grid {
     }[event.key];
     if (to) this.go(this.row + to[0], this.column + to[1]);
     else if (event.key === "Enter") this.show();
+    else if (this.keys[event.key]) this.keys[event.key]();
     else if (event.key === "c" && event.ctrlKey) {
       const cell = this.at(this.row)?.[this.column];
       copy(cell == null ? "" : cell.text ?? cell).then(() => this.node.focus());

@@ -1,11 +1,12 @@
 // Statements, and what comes of them.
 
-import { Refused, ask, database } from "./ask.js";
+import { Refused, ask } from "./ask.js";
 import { Chart } from "./chart.js";
 import { copy, counted, el, kept, problem } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Grid } from "./grid.js";
 import { planOf } from "./plan.js";
+import { Result } from "./result.js";
 
 // How many texts are remembered.
 const HISTORY = 200;
@@ -56,7 +57,7 @@ export function query({ database: named }) {
     stops.disabled = false;
     editor.mark(null);
     results.replaceChildren();
-    old.forEach((id) => ask("DELETE", "/console/results/" + id).catch(() => {}));
+    old.forEach((result) => result.end());
     old = [];
     save("history", editor.value);
     try {
@@ -66,9 +67,9 @@ export function query({ database: named }) {
         if (running.stopped) break;
         const statement = text.slice(begins, ends);
         const panel = new Panel(statement);
+        old.push(panel.result);
         results.append(panel.node);
         const told = await panel.follow(named(), running);
-        if (panel.id) old.push(panel.id);
         if (told.state === "failed") {
           const characters = [...statement].slice(0, (told.error.position ?? 1) - 1).join("").length;
           if (told.error.position) editor.mark(start + begins + characters);
@@ -86,11 +87,12 @@ export function query({ database: named }) {
 
   return {
     node,
-    show: () => editor.text.focus(),
-    run(sql) {
+    show(sql) {
+      editor.text.focus();
+      if (sql === undefined) return;
       editor.value = sql;
       editor.text.setSelectionRange(0, 0);
-      return run();
+      run();
     },
   };
 }
@@ -99,27 +101,15 @@ export function query({ database: named }) {
 class Panel {
   constructor(statement) {
     this.statement = statement;
+    this.result = new Result();
     this.line = el("p", { class: "told", role: "status" });
     this.body = el("div", {});
     const shown = statement.length > 300 ? statement.slice(0, 300) + "\u2026" : statement;
     this.node = el("article", {}, el("pre", { class: "statement", tabindex: "0", "aria-label": "Statement" }, shown), this.line, this.body);
   }
 
-  async follow(name, running) {
-    let told = await ask("POST", database(name) + "/console/run", { sql: this.statement });
-    this.id = running.id = told.id;
-    this.tell(told);
-    if (running.stopped) await ask("DELETE", "/console/results/" + this.id);
-    while (told.state === "running") {
-      try {
-        told = await ask("GET", `/console/results/${this.id}?seen=${told.rows}`);
-      } catch (refused) {
-        if (!running.stopped) throw refused;
-        told = { ...told, state: "failed", error: { message: "stopped" } };
-      }
-      this.tell(told);
-    }
-    return told;
+  follow(name, running) {
+    return this.result.follow(name, { sql: this.statement }, running, (told) => this.tell(told));
   }
 
   tell(told) {
@@ -133,23 +123,19 @@ class Panel {
   }
 
   begin(columns, told) {
-    const fetch = (row) => this.page(row);
-    this.grid = new Grid(columns, fetch, (cell, column) => this.open(cell, column));
+    this.grid = new Grid(columns, (row) => this.result.page(row), (cell, column) => this.result.show(cell, column));
+    this.grid.failed = (refused) => (this.line.textContent = refused.message);
     this.grid.take(told);
     this.body.append(this.grid.node);
     this.grid.count = told.rows;
     this.grid.draw();
   }
 
-  page(row) {
-    return ask("GET", `/console/results/${this.id}?from=${row}`);
-  }
-
   // The first rows.
   async rows() {
     const all = [];
     while (all.length < Math.min(ROWS, this.grid.count)) {
-      const { from, data } = await this.page(all.length);
+      const { from, data } = await this.result.page(all.length);
       const rest = data.slice(all.length - from);
       if (!rest.length) break;
       all.push(...rest);
@@ -163,7 +149,7 @@ class Panel {
     const said = el("span", { role: "status" });
     const offered = (name, does) => el("button", { click: () => does().catch((refused) => (said.textContent = refused.message)) }, name);
     const file = (form) => async () => {
-      const { path } = await ask("POST", `/console/results/${this.id}/download`, { form });
+      const { path } = await ask("POST", `/console/results/${this.result.id}/download`, { form });
       el("a", { href: path, download: "" }).click();
     };
     this.node.append(el("div", { class: "bar" },
@@ -177,18 +163,6 @@ class Panel {
         this.chart ??= new Chart(columns, await this.rows(), rows);
         this.chart.node.isConnected ? this.chart.node.remove() : this.node.append(this.chart.node);
       }), said));
-  }
-
-  async open(cell, column) {
-    const long = cell !== null && typeof cell === "object";
-    const bytes = long ? Math.min(cell.bytes, 1 << 20) : 0;
-    const text = cell === null ? "NULL" : long ? (await ask("GET", `/console/results/${this.id}/value?at=${cell.at}&bytes=${bytes}`)).text : cell;
-    const dialog = el("dialog", { "aria-label": column.name, close: () => dialog.remove() },
-      el("h2", {}, `${column.name}: ${column.type}`), el("pre", { tabindex: "0", dir: "auto" }, text),
-      long && cell.bytes > bytes ? el("p", {}, `The first MB of ${counted(cell.bytes)} bytes.`) : null,
-      el("button", { click: () => dialog.close() }, "Close"));
-    document.body.append(dialog);
-    dialog.showModal();
   }
 }
 

@@ -22,7 +22,7 @@ const BODY = "SELECT pg_get_functiondef($1::bigint::oid)";
 
 const GROUPS = [["Tables", "rp"], ["Views", "v"], ["Materialized views", "m"], ["Sequences", "S"]];
 
-export function schema({ database, run }) {
+export function schema({ database, go }) {
   const found = el("div", { class: "tree" });
   const filter = el("input", { id: "filter", type: "search", placeholder: "Names with \u2026", "aria-label": "Names with", input: () => narrow() });
   const said = el("span", { role: "status" });
@@ -56,7 +56,8 @@ export function schema({ database, run }) {
     const [columns, indexes, constraints, triggers, size, text] = await Promise.all([of(COLUMNS), isTable ? of(INDEXES) : [], isTable ? of(CONSTRAINTS) : [],
       kind === "S" ? [] : of(TRIGGERS), isTable ? of(SIZE) : [[null]], "vm".includes(kind) ? of(VIEW) : [[null]]]);
     return [
-      el("p", {}, el("button", { click: () => run(`SELECT * FROM ${name} LIMIT 1000`) }, "Look at rows"), size[0][0] === null ? "" : " " + bytes(size[0][0])),
+      el("p", { class: "bar" }, el("button", { click: () => go("query", `SELECT * FROM ${name} LIMIT 1000`) }, "Look at rows"),
+        kind !== "S" && el("button", { click: () => go("data", oid) }, "Open as a grid"), size[0][0] === null ? "" : " " + bytes(size[0][0])),
       list("Columns of " + name, ["Column", "Type", "Not null", "Default"], columns.map(([name, type, not, value]) => [name, type, not ? "yes" : "", value])),
       indexes.length && list("Indexes of " + name, ["Index", "Size", "Scans"], indexes.map(([text, size, scans]) =>
         [text, size ? bytes(size) : "with the table", scans ?? "not counted"])),
