@@ -2,6 +2,7 @@
 
 import os
 
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -10,7 +11,9 @@ ODD = "<img src=x onerror=window.hacked=1>\"'\n\u202eabc</textarea><script>windo
 
 
 def until(browser, what, time=20):
-    return WebDriverWait(browser, time, poll_frequency=0.02).until(lambda _: what())
+    # (What is looked at may have been drawn anew meanwhile.)
+    wait = WebDriverWait(browser, time, poll_frequency=0.02, ignored_exceptions=[StaleElementReferenceException])
+    return wait.until(lambda _: what())
 
 
 def one(browser, selector):

@@ -8,7 +8,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 # What is seen of a view once it is there.
-VIEWS = {"query": ".chart svg", "schema": ".item summary", "data": ".data [role=grid]", "live": "#watch", "activity": "td", "metrics": ".plot", "databases": "td"}
+VIEWS = {"query": ".chart svg", "schema": ".item summary", "diagram": ".box", "data": ".data [role=grid]", "documents": "#collection", "live": "#watch", "events": "#listen", "activity": "td", "metrics": ".plot", "databases": "td",
+         "tokens": "[aria-label=Tokens] p"}
 
 
 def test_an_address_is_good_once_and_its_secret_is_nowhere(served, browser):

@@ -68,8 +68,9 @@ def test_a_thousand_tables_are_a_tree_at_once(served, browser):
     sql(browser, "CREATE INDEX crew_name ON crew (name)")
     sql(browser, "CREATE VIEW named AS SELECT name FROM crew WHERE name IS NOT NULL")
     sql(browser, "CREATE FUNCTION twice(a int) RETURNS int LANGUAGE sql AS 'SELECT a * 2'")
-    make = "DO $$ BEGIN FOR i IN 1..1000 LOOP EXECUTE 'CREATE TABLE t' || i || ' (id int PRIMARY KEY, at date)'; END LOOP; END $$"
-    sql(browser, make)
+    for part in range(5):
+        numbers = f"{200 * part + 1}..{200 * (part + 1)}"
+        sql(browser, f"DO $$ BEGIN FOR i IN {numbers} LOOP EXECUTE 'CREATE TABLE t' || i || ' (id int PRIMARY KEY, at date)'; END LOOP; END $$")
     times = []
     for _ in range(3):
         took = browser.execute_async_script("""

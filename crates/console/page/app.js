@@ -4,14 +4,18 @@ import { activity } from "./activity.js";
 import { ask, onLeave } from "./ask.js";
 import { data } from "./data.js";
 import { el, kept } from "./dom.js";
+import { events } from "./events.js";
 import { live } from "./live.js";
 import { metrics } from "./metrics.js";
 import { databases } from "./databases.js";
+import { diagram } from "./diagram.js";
+import { documents } from "./documents.js";
 import { query } from "./query.js";
 import { schema } from "./schema.js";
+import { tokens } from "./tokens.js";
 
 // What there is to look at. A view is made when it is first looked at; it is told when it comes into sight, and when it goes.
-const VIEWS = { query, schema, data, live, activity, metrics, databases };
+const VIEWS = { query, schema, diagram, data, documents, live, events, activity, metrics, databases, tokens };
 
 const page = document.getElementById("page");
 let look = () => {};

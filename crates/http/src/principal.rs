@@ -198,6 +198,7 @@ fn verb(scope: Scope) -> &'static str {
         Scope::Write => "write",
         Scope::Manage => "manage",
         Scope::Sql => "run SQL",
+        Scope::Tokens => "make tokens",
     }
 }
 

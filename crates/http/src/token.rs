@@ -23,11 +23,13 @@ pub enum Scope {
     Manage,
     /// Statements of SQL, in all of a database; to read only, where there is no [`Scope::Write`] beside it.
     Sql,
+    /// Tokens that let do nothing but what this one does are listed, made and revoked.
+    Tokens,
 }
 
 impl Scope {
     /// All of them.
-    pub const ALL: [Scope; 4] = [Scope::Read, Scope::Write, Scope::Manage, Scope::Sql];
+    pub const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Manage, Scope::Sql, Scope::Tokens];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -36,6 +38,7 @@ impl Scope {
             Scope::Write => "write",
             Scope::Manage => "manage",
             Scope::Sql => "sql",
+            Scope::Tokens => "tokens",
         }
     }
 
@@ -47,7 +50,8 @@ impl Scope {
     pub fn of(name: &str) -> Result<Scope, Error> {
         Scope::ALL.into_iter().find(|scope| scope.name() == name).ok_or_else(|| {
             let message = format!("\"{name}\" is no scope of a token");
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_hint("There are read, write, manage and sql.")
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                .with_hint("There are read, write, manage, sql and tokens.")
         })
     }
 }
@@ -140,12 +144,25 @@ impl Token {
             );
         }
         if self.scopes.is_empty() {
-            return wrong("has no scope", "Give it some of read, write, manage and sql.");
+            return wrong("has no scope", "Give it some of read, write, manage, sql and tokens.");
         }
         if !self.collections.is_empty() && self.scopes.contains(&Scope::Sql) {
             return wrong("is for some collections and for SQL", "SQL reaches all of a database: make two tokens.");
         }
         Ok(())
+    }
+
+    /// Whether whoever has this one may make, see and revoke the other: it lets do less than this one, for no longer, and is none that makes others.
+    pub(crate) fn covers(&self, other: &Token) -> bool {
+        let within = |all: &[String], some: &[String]| {
+            all.is_empty() || !some.is_empty() && some.iter().all(|name| all.contains(name))
+        };
+        let lasts_no_longer = self.expires.is_none_or(|until| other.expires.is_some_and(|other| other <= until));
+        self.scopes.contains(&Scope::Tokens)
+            && other.scopes.iter().all(|scope| *scope != Scope::Tokens && self.scopes.contains(scope))
+            && within(&self.databases, &other.databases)
+            && within(&self.collections, &other.collections)
+            && lasts_no_longer
     }
 
     /// Its time is over.
@@ -189,6 +206,31 @@ mod tests {
         assert!(!one.allows("b", Some("c"), Scope::Read) && !one.allows("a", Some("d"), Scope::Read));
         assert!(!one.allows("a", None, Scope::Read), "what is of a whole database");
         assert!(token(&[Scope::Sql], &[], &["c"]).check().is_err() && token(&[], &[], &[]).check().is_err());
+    }
+
+    #[test]
+    fn a_token_covers_what_lets_do_less_and_no_longer() {
+        let soon = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(4_000_000_000);
+        let mut maker = token(&[Scope::Read, Scope::Write, Scope::Tokens], &["a", "b"], &[]);
+        assert!(maker.covers(&token(&[Scope::Read], &["a"], &["c"])));
+        for other in [
+            token(&[Scope::Read], &[], &[]),
+            token(&[Scope::Read], &["a", "z"], &[]),
+            token(&[Scope::Sql], &["a"], &[]),
+            token(&[Scope::Tokens], &["a"], &[]),
+        ] {
+            assert!(!maker.covers(&other), "{other:?}");
+        }
+        maker.expires = Some(soon);
+        let mut other = token(&[Scope::Read], &["a"], &[]);
+        assert!(!maker.covers(&other), "it would last longer");
+        other.expires = maker.expires;
+        assert!(maker.covers(&other));
+        maker.collections = vec!["c".to_owned()];
+        assert!(!maker.covers(&other), "it would be for all collections");
+        maker.scopes = vec![Scope::Read];
+        other.collections = vec!["c".to_owned()];
+        assert!(!maker.covers(&other), "nobody has said that it makes others");
     }
 
     #[test]

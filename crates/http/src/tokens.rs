@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use cairndb::{Error, Row, SqlState};
+use cairndb::{Connection, Error, OwnedRow, Row, SqlState};
 use cairndb_async::Database;
 
 use crate::token::{Scope, Secret, Token, digest};
@@ -20,6 +20,10 @@ const FIND: &str = "SELECT name, scopes, databases, collections, expires
 /// Lists the tokens of a server's own database, without what could be used of them.
 pub const LIST_TOKENS: &str = "SELECT name, array_to_string(scopes, ','), array_to_string(databases, ','),
     array_to_string(collections, ','), coalesce(expires::text, ''), created::text FROM server.tokens ORDER BY name";
+
+/// All that they are.
+const ALL: &str = "SELECT name, scopes, databases, collections, expires, digest FROM server.tokens ORDER BY name";
+const REVOKE: &str = "DELETE FROM server.tokens WHERE digest = $1";
 
 /// A script that puts a token into a server's own database.
 ///
@@ -93,16 +97,54 @@ impl Tokens {
         Ok(token.filter(|token| !token.has_expired()).map(Arc::new))
     }
 
+    /// Those of the server's own database; `None`: it has none, so the configuration has all that there are.
+    pub(crate) async fn all(&self) -> Result<Option<Vec<Token>>, Error> {
+        let Some(own) = &self.own else { return Ok(None) };
+        let read = |connection: &Connection| {
+            let rows = match connection.query(ALL, ()) {
+                Err(error) if is_missing(&error) => return Ok(Vec::new()),
+                rows => rows?,
+            };
+            let token = |row: Result<OwnedRow, Error>| {
+                let row = row?;
+                token_of(&row.as_row(), &row.get::<String>(5)?)
+            };
+            rows.into_iter().map(token).collect()
+        };
+        own.call(read).await.map(Some)
+    }
+
+    /// Puts one into the server's own database. 23505 where there is one of the name.
+    pub(crate) async fn create(&self, token: &Token) -> Result<(), Error> {
+        let (own, script) = (self.own()?, create_token(token));
+        own.call(move |connection: &Connection| connection.execute_script(&script).map(drop)).await
+    }
+
+    /// Takes one out of it.
+    pub(crate) async fn revoke(&self, token: &Token) -> Result<(), Error> {
+        self.own()?.execute(REVOKE, (token.digest.as_str(),)).await.map(drop)
+    }
+
+    fn own(&self) -> Result<&Database, Error> {
+        self.own.as_ref().ok_or_else(|| {
+            let message = "the server has no database of its own: its configuration has the tokens";
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .with_hint("cairn token create FILE NAME says what to write there.")
+        })
+    }
+
     async fn stored(&self, digest: &str) -> Result<Option<Token>, Error> {
         let Some(own) = &self.own else { return Ok(None) };
         match own.query_optional(FIND, (digest,), |row| token_of(&row, digest)).await {
-            // Nobody has made one.
-            Err(error) if [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(&error.sqlstate()) => {
-                Ok(None)
-            }
+            Err(error) if is_missing(&error) => Ok(None),
             found => found,
         }
     }
+}
+
+/// Nobody has made one.
+fn is_missing(error: &Error) -> bool {
+    [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(&error.sqlstate())
 }
 
 fn token_of(row: &Row<'_>, digest: &str) -> Result<Token, Error> {

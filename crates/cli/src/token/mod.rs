@@ -50,7 +50,7 @@ pub struct New {
     pub place: Place,
     /// What it is called
     pub name: String,
-    /// What it lets do: read, write, manage (collections and indexes), sql
+    /// What it lets do: read, write, manage (collections and indexes), sql, tokens (make others that let do no more)
     #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
     pub scopes: Vec<Scope>,
     /// In these databases only; may be repeated

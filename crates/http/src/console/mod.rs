@@ -6,17 +6,21 @@
 //!   beside it a second secret has to be shown in a header. (A download, which a browser can ask for by an address alone, shows a ticket that was
 //!   made so, once.)
 //! - Who may run and write SQL in a database sees what others run there, and stops it (`activity.rs`).
+//! - Whoever has a token that may make others makes, sees and revokes those that let do nothing more (`tokens.rs`).
 //! - Results are kept for the session that ran the statement (`results.rs`), and end with it.
 
 mod activity;
 mod assist;
 mod download;
+mod history;
 mod kept;
+mod listen;
 mod login;
 mod page;
 mod results;
 mod sessions;
 mod spool;
+mod tokens;
 mod told;
 mod whole;
 
@@ -45,6 +49,10 @@ pub(crate) fn routes(router: Router<Arc<App>>) -> Router<Arc<App>> {
         .route("/console/download", get(download::download))
         .route("/console/activity", get(activity::look))
         .route("/console/activity/cancel", post(activity::cancel))
+        .route("/console/tokens", get(tokens::list).post(tokens::create))
+        .route("/console/tokens/revoke", post(tokens::revoke))
+        .route("/db/{database}/collections/{collection}/documents/{id}/console/history", get(history::tell))
+        .route("/db/{database}/console/listen", post(listen::listen))
         .route("/db/{database}/console/copy", post(whole::copy))
         .route("/db/{database}/console/verify", post(whole::verify))
         .route("/db/{database}/console/run", post(results::run))

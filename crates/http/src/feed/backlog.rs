@@ -38,6 +38,16 @@ impl Backlog {
         Ok(Backlog { place: Place::behind(changes.token()), changes, table })
     }
 
+    /// The same, of all that is kept.
+    ///
+    /// # Errors
+    ///
+    /// 58030 where the feeds can not be read.
+    pub(crate) fn of_all(database: &Database, table: u32) -> Result<Backlog, Error> {
+        let changes = database.kept_changes()?;
+        Ok(Backlog { place: Place::behind(changes.token()), changes, table })
+    }
+
     /// Where it stands: the last commit that was read whole.
     pub(crate) fn token(&self) -> Position {
         self.changes.token()

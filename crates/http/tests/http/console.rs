@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use super::*;
 
 /// Who has come in by the page.
-struct Page {
+pub struct Page {
     client: Client,
     cookie: String,
     csrf: String,
 }
 
-fn login(client: &Client, token: &str) -> Answer {
+pub fn login(client: &Client, token: &str) -> Answer {
     client.with("").post("/console/login", &json!({ "token": token }).to_string())
 }
 
 impl Page {
-    fn of(client: &Client, answer: &Answer) -> Page {
+    pub fn of(client: &Client, answer: &Answer) -> Page {
         assert_eq!(answer.status, 200, "{answer:?}");
         let cookie = answer.header("set-cookie").unwrap();
         let attributes = cookie.split_once("; ").unwrap().1;
@@ -26,11 +26,11 @@ impl Page {
         Page { client: client.with(""), cookie, csrf: answer.json()["csrf"].as_str().unwrap().to_owned() }
     }
 
-    fn new(served: &Served) -> Page {
+    pub fn new(served: &Served) -> Page {
         Page::of(&served.client, &login(&served.client, &served.client.secret))
     }
 
-    fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         let headers =
             [("Cookie", self.cookie.as_str()), ("X-Cairn-Csrf", &self.csrf), ("Content-Type", "application/json")];
         self.client.ask(method, path, &headers, body)

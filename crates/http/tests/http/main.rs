@@ -7,6 +7,7 @@ mod bulk;
 mod changes;
 mod client;
 mod console;
+mod console_panels;
 mod crowded;
 mod documents;
 mod faults;

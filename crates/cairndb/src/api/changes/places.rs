@@ -71,6 +71,30 @@ impl Database {
         Changes::begin(self, listener, session, position)
     }
 
+    /// What commits did to tables with a change feed, from the oldest on of which all that follows is kept: what is read once, to look back.
+    ///
+    /// ```
+    /// # use cairndb::Next;
+    /// # let db = cairndb::Database::open_in_memory()?;
+    /// # let conn = db.connect()?;
+    /// conn.execute("CREATE TABLE task (id int PRIMARY KEY) WITH (change_feed = on)", ())?;
+    /// conn.execute("INSERT INTO task VALUES (7)", ())?;
+    /// let mut kept = db.kept_changes()?;
+    /// let Next::Item(change) = kept.next_change_within(std::time::Duration::ZERO)? else { panic!("it is kept") };
+    /// assert_eq!(change.new_row().expect("it was inserted").get::<i32>("id")?, 7);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn kept_changes(&self) -> Result<Changes> {
+        let listener = self.shared.store.listen_to_appends();
+        let snapshot = self.shared.store.durable_snapshot()?;
+        let reader = snapshot.reader();
+        let Some(feeds) = feeds_tree(reader)? else { return Changes::begin(self, listener, 0, snapshot.position()) };
+        let horizons = change_feed::all(reader, feeds)?.into_iter().map(|feed| feed.horizon);
+        let oldest = horizons.fold(change_feed::forgotten(reader, feeds)?, u64::max);
+        let session = Epochs::read(reader, feeds)?.newest()?;
+        Changes::begin(self, listener, session, oldest.saturating_sub(1))
+    }
+
     /// What the feeds know of sessions goes farther back than what the database knows of openings, and clean ends are in it: so
     /// they notice that a file was replaced by an earlier copy.
     fn place_in_feeds(&self, token: &cairn_storage::Position, sessions: Option<&Epochs>) -> Result<u64> {
