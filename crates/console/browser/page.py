@@ -5,7 +5,7 @@ import os
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 ODD = "<img src=x onerror=window.hacked=1>\"'\n\u202eabc</textarea><script>window.hacked=1</script>"
 
@@ -53,6 +53,21 @@ def button(browser, name):
     # (A name may have quotes in it, which paths have no word for.)
     script = "return [...document.querySelectorAll('button')].filter((button) => button.textContent === arguments[0])"
     return until(browser, lambda: browser.execute_script(script, name))[0]
+
+
+def choose(browser, selector, text):
+    # (Keys that are typed one after the other are one beginning of a name.)
+    Select(one(browser, selector)).select_by_visible_text(text)
+
+
+def field(browser, name):
+    """A column's field of a row's form."""
+    label = f"//dialog//label[starts-with(., '{name} ')]/following-sibling::textarea"
+    return until(browser, lambda: browser.find_elements(By.XPATH, label))[0]
+
+
+def closed(browser):
+    until(browser, lambda: not browser.find_elements(By.CSS_SELECTOR, "dialog"))
 
 
 def rows(browser, text):

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from page import ODD, button, cells, look, one, rows, sql, texts, until
+from page import ODD, button, cells, choose, closed, field, look, one, rows, sql, texts, until
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -24,15 +24,6 @@ def press(browser, *keys):
     browser.switch_to.active_element.send_keys(*keys)
 
 
-def field(browser, name):
-    label = f"//dialog//label[starts-with(., '{name} ')]/following-sibling::textarea"
-    return until(browser, lambda: browser.find_elements(By.XPATH, label))[0]
-
-
-def closed(browser):
-    until(browser, lambda: not browser.find_elements(By.CSS_SELECTOR, "dialog"))
-
-
 CREW = "INSERT INTO crew VALUES (1, 'Ada'), (2, NULL), (3, ''), (4, 'Bo')"
 
 
@@ -43,21 +34,21 @@ def test_rows_are_filtered_and_sorted(served, browser):
     browser.execute_script(head + ".click()")
     until(browser, lambda: cells(browser)[::2] == ["3", "1", "4", "2"])
     assert browser.execute_script(f"return {head}.ariaSort") == "ascending"
-    one(browser, "#order").send_keys("id \u2193")
+    choose(browser, "#order", "id \u2193")
     until(browser, lambda: cells(browser)[::2] == ["4", "3", "2", "1"])
-    one(browser, "#column").send_keys("name")
-    one(browser, "#comparison").send_keys("contains")
+    choose(browser, "#column", "name")
+    choose(browser, "#comparison", "contains")
     one(browser, "#value").send_keys("A'\"; DROP", Keys.ENTER)
     until(browser, lambda: one(browser, "#data").text.startswith("0 rows"))
     button(browser, "name contains A'\"; DROP \u00d7").click()
-    one(browser, "#comparison").send_keys("is NULL")
+    choose(browser, "#comparison", "is NULL")
     assert not one(browser, "#value").is_displayed()
     button(browser, "Filter").click()
     until(browser, lambda: cells(browser) == ["2", "NULL"])
     # What a comparison makes no sense of is told.
     browser.find_elements(By.CSS_SELECTOR, ".condition")[0].click()
-    one(browser, "#column").send_keys("id")
-    one(browser, "#comparison").send_keys("=")
+    choose(browser, "#column", "id")
+    choose(browser, "#comparison", "=")
     one(browser, "#value").send_keys("x", Keys.ENTER)
     until(browser, lambda: "22P02" in one(browser, ".data .error").text)
 
@@ -171,7 +162,7 @@ def test_values_of_every_type_are_written_by_their_text(served, browser):
     for kind in ["double precision", "json", "text[]", "bytea", "timestamptz"]:
         at = list(KINDS).index(kind)
         button(browser, "Change row").click()
-        one(browser, f"dialog select[aria-label='c{at} is']").send_keys("NULL")
+        choose(browser, f"dialog select[aria-label='c{at} is']", "NULL")
         button(browser, "Save").click()
         closed(browser)
         assert rows(browser, f"SELECT c{at} FROM kinds") == [[None]]

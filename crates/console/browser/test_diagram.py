@@ -1,6 +1,6 @@
 """Constraints as a drawing."""
 
-from page import ODD, accessible, button, look, one, sql, texts, until
+from page import ODD, accessible, button, choose, look, one, sql, texts, until
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -41,12 +41,15 @@ def test_thirty_tables_are_drawn_with_what_they_refer_to(served, browser):
     sql(browser, "CREATE TABLE alone (id int)")
     button(browser, "Look again").click()
     until(browser, lambda: "of 31 tables" in one(browser, "#drawn").text)
-    one(browser, "#center").send_keys("t4")
+    choose(browser, "#center", "t4")
     until(browser, lambda: set(boxes(browser)) == {"t1", "t4", "t12", "t13", "t14"})
     box = browser.find_element(By.CSS_SELECTOR, ".box[aria-label^='t1,']")
     browser.execute_script("arguments[0].focus()", box)
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     until(browser, lambda: set(boxes(browser)) == {"crew", "t1", "t2", "t3", "t4", "t5"})
-    one(browser, "#steps").send_keys("2")
+    button(browser, "Open as a grid").click()
+    until(browser, lambda: one(browser, ".data [role=grid]").get_attribute("aria-label") == 'Rows of "public"."t1"')
+    look(browser, "diagram")
+    choose(browser, "#steps", "2 steps")
     until(browser, lambda: "t12" in boxes(browser))
     until(browser, lambda: overlap(boxes(browser)) == [])

@@ -1,6 +1,6 @@
 """Collections: documents as a list, a form and as JSON; their history and rules; what happens to them; channels."""
 
-from page import ODD, accessible, button, look, one, rows, sql, texts, until
+from page import ODD, accessible, button, choose, look, one, rows, sql, texts, until
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -43,7 +43,7 @@ def test_documents_are_found_and_changed_as_a_form_and_as_json(served, browser):
     until(browser, lambda: browser.switch_to.active_element.get_attribute("id").startswith("member"))
     assert member(browser, "n").get_property("value") == "12345678901234567890.10"
     member(browser, "who").send_keys(" L.")
-    one(browser, "select[aria-label='deep is']").send_keys("null")
+    choose(browser, "select[aria-label='deep is']", "null")
     tags = member(browser, "tags")
     tags.clear()
     tags.send_keys('["x", "\\"y"]')

@@ -20,10 +20,11 @@ const DRAWN = `SELECT a.attrelid::bigint, a.attname, format_type(a.atttypid, a.a
 export function diagram({ database, go }) {
   const choice = el("select", { id: "center", "aria-label": "Around", change: () => draw() });
   const steps = el("select", { id: "steps", "aria-label": "How far", change: () => draw() }, ...[1, 2, 3].map((count) => el("option", { value: count }, count === 1 ? "1 step" : `${count} steps`)));
+  const opens = el("button", { click: () => go("data", Number(choice.value)) }, "Open as a grid");
   const said = el("span", { id: "drawn", role: "status" });
   const place = el("div", {});
   const node = el("section", { class: "diagram", "aria-label": "Diagram" },
-    el("div", { class: "bar" }, choice, steps, el("button", { click: () => show() }, "Look again"), said), place);
+    el("div", { class: "bar" }, choice, steps, opens, el("button", { click: () => show() }, "Look again"), said), place);
   let [of, tables, keys] = [null, new Map(), []];
 
   async function show() {
@@ -63,7 +64,7 @@ export function diagram({ database, go }) {
   }
 
   async function draw() {
-    steps.hidden = !choice.value;
+    steps.hidden = opens.hidden = !choice.value;
     const shown = chosen();
     const [own, drawn] = [of, await rows(of, DRAWN, `{${shown.join()}}`).catch((refused) => place.replaceChildren(problem(refused.problem)))];
     if (!drawn || own !== of) return;
@@ -101,7 +102,6 @@ export function diagram({ database, go }) {
         text(8, HEAD + LINE * (at + 1) - 5, isKey ? "key" : "", `${isKey ? "\u25cf " : isForeign ? "\u2192 " : "\u2007 "}${name} ${type}`, box.width - 16)));
     if (box.more) group.append(text(8, HEAD + LINE * (box.columns.length + 1) - 5, "quiet", `and ${box.more} more`, box.width - 16));
     group.addEventListener("click", goes);
-    group.addEventListener("dblclick", () => go("data", box.oid));
     group.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), goes()));
     return group;
   }

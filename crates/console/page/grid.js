@@ -30,6 +30,8 @@ export class Grid {
     this.node.setAttribute("aria-rowcount", count + 1);
     this.height = Math.min(count * ROW, TALLEST);
     this.body.style.height = this.height + "px";
+    // (Few rows take little room.)
+    this.node.style.setProperty("--tall", this.height + "px");
     this.later();
   }
 
