@@ -95,15 +95,14 @@ fn backup_folder(path: &Path, target: &Path) -> Result<(), Failure> {
     }
 }
 
-/// One that is in use is read beside others that read, or copied by who writes.
+/// One that is in use is read beside others that read, or copied by who writes; one that can not be written is only read.
 fn backup_file(path: &Path, target: &Path) -> Result<(), Failure> {
     if target.exists() {
         return Err(Failure::Message(format!("{}: exists already; a backup never overwrites", target.display())));
     }
-    let opened = match open_existing(path, Options::default()) {
-        Err(failure) if is_in_use(&failure) => open_existing(path, Options::default().read_only(true)),
-        opened => opened,
-    };
+    let to_read = || open_existing(path, Options::default().read_only(true));
+    let opened = open_existing(path, Options::default())
+        .or_else(|failure| to_read().map_err(|other| if is_in_use(&failure) { other } else { failure }));
     let bar = progress::bytes(path.metadata().map_or(0, |metadata| metadata.len()));
     let copied = |bytes| bar.set_position(bytes);
     let result = match &opened {

@@ -604,6 +604,47 @@ fn several_processes_may_read_where_nobody_writes() {
     good(folder.path(), &["x.cairn", "-c", "INSERT INTO t VALUES (5002, 'and on')"]);
 }
 
+/// By a user who may write nothing of it: where the tests run as root, who may all, by another.
+#[cfg(unix)]
+#[test]
+fn what_can_not_be_written_is_copied_and_how_it_is_read_is_told() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let [source, target] = ["source", "target"].map(|name| folder.path().join(name));
+    fs::create_dir(&source).unwrap();
+    fs::create_dir(&target).unwrap();
+    good(&source, &["x.cairn", "-c", MAKE]);
+    let is_root = folder.path().metadata().unwrap().uid() == 0;
+    let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(folder.path(), 0o755);
+    set_mode(&source.join("x.cairn"), 0o444);
+    set_mode(&source, 0o555);
+    set_mode(&target, 0o777);
+    // Where that user may go.
+    let program = folder.path().join("cairn");
+    fs::copy(env!("CARGO_BIN_EXE_cairn"), &program).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        if is_root {
+            command.uid(65_534).gid(65_534);
+        }
+        command.args(arguments).current_dir(&source).output().unwrap()
+    };
+    let refused = run(&["x.cairn", "-c", "SELECT 1"]);
+    let told = text(&refused);
+    assert!(
+        !refused.status.success() && told.contains("58P01") && told.contains("cairn --read-only opens it"),
+        "{told}"
+    );
+    let copied = run(&["backup", "x.cairn", "../target/y.cairn"]);
+    assert!(copied.status.success(), "{}", text(&copied));
+    let count = good(&target, &["y.cairn", "--no-header", "-c", "SELECT count(*) FROM t"]);
+    assert_eq!(count.trim(), "5000");
+    set_mode(&source, 0o755);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_backup_of_what_a_shell_has_open_is_made_by_it() {

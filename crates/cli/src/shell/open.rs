@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use cairn_parser::TokenKind;
-use cairndb::{Connection, Database, Options};
+use cairndb::{Connection, Database, Error, Options, SqlState};
 use indicatif::ProgressBar;
 
 use super::foreign;
@@ -19,17 +19,27 @@ pub fn open_file(path: &Path, options: Options) -> Result<Database, Failure> {
     let options = options.on_opening(move |progress| {
         shown.get_or_init(|| progress::opening(progress.log_bytes)).set_position(progress.applied_bytes);
     });
-    let opened = Database::open_with(path, options);
+    let opened = Database::open_with(path, options.clone());
     if let Some(bar) = bar.get() {
         bar.finish_and_clear();
     }
     opened.map_err(|error| Failure::Sql {
-        error: match foreign::hint(path) {
+        error: match foreign::hint(path).or_else(|| hint_to_read(path, options, &error)) {
             Some(hint) => error.with_hint(hint),
             None => error,
         },
         text: String::new(),
         context: Some(format!("opening {}", PathBuf::from(path).display())),
+    })
+}
+
+/// What opens a file that can be read and not written: on read-only media, or somebody else's.
+fn hint_to_read(path: &Path, options: Options, error: &Error) -> Option<String> {
+    let is_of_the_system = [SqlState::UNDEFINED_FILE, SqlState::IO_ERROR].contains(&error.sqlstate());
+    let is_refused = is_of_the_system && path.is_file();
+    let is_read = is_refused && Database::open_with(path, options.read_only(true)).and_then(Database::close).is_ok();
+    is_read.then(|| {
+        "It can be read: cairn --read-only opens it, cairn backup copies it to where it can be written.".to_string()
     })
 }
 
