@@ -2,7 +2,7 @@
 //!
 //! What finds them, a cursor or a lookup, is kept from row to row, and rows of the table are looked up together, for as many
 //! left rows as a batch takes. Where several of the key's values equal the left's (large integers, a float) they are a range, which
-//! is one value for most rows. A semi or anti join without further condition reads no row: it asks whether there is one.
+//! is one value for most rows. Where pages are not in memory, those for several left rows are read at the same time. A semi or anti join without further condition reads no row: it asks whether there is one.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -51,12 +51,26 @@ pub(crate) struct IndexJoin {
     lookup: Option<Lookup>,
     /// The whole keys that are looked for together, and whose they are.
     wanted: (KeyList, Vec<u32>),
+    coming: Coming,
     /// How many are looked for one by one.
     single: usize,
     encoded: Vec<u8>,
     /// Where the range that begins with `encoded` ends; empty: it is of one value.
     last: Vec<u8>,
     entry_key: Vec<u8>,
+}
+
+/// The keys that the cursor will go to, if it lacked pages for those before them.
+#[derive(Default)]
+struct Coming {
+    /// The pages that it has lacked so far.
+    misses: u64,
+    /// Of the batch; none before it lacked some.
+    keys: KeyList,
+    /// Whose they are.
+    rows: Vec<u32>,
+    /// For so many of the keys pages were read.
+    gathered: usize,
 }
 
 /// What a left row asks for.
@@ -103,6 +117,7 @@ impl IndexJoin {
             is_within: false,
             lookup: None,
             wanted: (KeyList::default(), vec![]),
+            coming: Coming::default(),
             single: 0,
             encoded: vec![],
             last: vec![],
@@ -117,6 +132,7 @@ impl IndexJoin {
             let keys = self.keys.iter_mut().map(|key| key.vector(frame, cx)).collect::<Result<_>>()?;
             self.batch = Some((batch, keys));
             self.row = 0;
+            self.coming.rows.clear();
         }
         Ok(true)
     }
@@ -249,6 +265,9 @@ impl IndexJoin {
         while self.row < batch.len() && chunk.left.len() < count && chunk.complete {
             chunk.rows.end = self.row + 1;
             if !self.is_within {
+                if self.cursor.as_ref().is_some_and(|cursor| cursor.misses() != self.coming.misses) {
+                    self.gather(batch, keys, cx)?;
+                }
                 if self.ask(keys, self.row) == Asked::Nothing {
                     self.row += 1;
                     continue;
@@ -263,6 +282,35 @@ impl IndexJoin {
         self.read_rest(out, cx)?;
         chunk.right = (0..chunk.left.len()).map(row_number).collect();
         Ok(chunk)
+    }
+
+    /// The entries of the row before were not in memory: reads what is needed for those of the rows that come, as far as that was not
+    /// done.
+    #[cold]
+    fn gather(&mut self, batch: &Batch, keys: &[Arc<Vector>], cx: Cx<'_>) -> Result<()> {
+        let mut coming = std::mem::take(&mut self.coming);
+        coming.misses = self.cursor.as_ref().map_or(0, Cursor::misses);
+        if coming.rows.is_empty() {
+            coming.keys.clear();
+            coming.gathered = 0;
+            for row in self.row..batch.len() {
+                if self.ask(keys, row) != Asked::Nothing {
+                    coming.keys.push(&self.encoded);
+                    coming.rows.push(row_number(row));
+                }
+            }
+        }
+        let at = coming.rows.partition_point(|row| (*row as usize) < self.row);
+        if at >= coming.gathered && at < coming.keys.len() {
+            let tree = self.tree();
+            let lookup = match &mut self.lookup {
+                Some(lookup) => lookup,
+                None => self.lookup.insert(cx.context().reader.lookup(tree)?),
+            };
+            coming.gathered = lookup.gather(cx.context().reader.known_as(tree), &coming.keys, at)?;
+        }
+        self.coming = coming;
+        Ok(())
     }
 
     /// Goes to the entries whose keys begin with the one that is encoded, or lie between it and the last.
@@ -372,6 +420,7 @@ impl Operator for IndexJoin {
     fn park(&mut self) -> bool {
         (self.batch, self.cursor, self.lookup) = (None, None, None);
         (self.row, self.is_within) = (0, false);
+        self.coming = Coming::default();
         self.pairing.reset();
         if let Found::Index(_, reader) = &mut self.found {
             reader.park();
