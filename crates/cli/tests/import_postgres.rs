@@ -39,7 +39,7 @@ fn query(folder: &Path, sql: &str) -> String {
 }
 
 /// Those of which nothing is left out.
-const WHOLE: &[&str] = &["blog.sql"];
+const WHOLE: &[&str] = &["blog.sql", "tickets.sql"];
 
 #[test]
 fn what_dumps_of_applications_say_is_there() {
@@ -79,6 +79,21 @@ fn rows_views_and_triggers_are_as_they_were() {
         "3,t\n"
     );
     assert_eq!(query(folder, "SELECT obj_description('post'::regclass)"), "What is read\n");
+}
+
+#[test]
+fn extensions_are_where_the_dump_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, told) = import(folder.path(), "tickets.sql");
+    let folder = folder.path();
+    assert!(told.contains("UNLOGGED: does nothing: a table is as durable as the others"), "{told}");
+    assert_eq!(query(folder, "SELECT title, words, price FROM support.ticket"), "It's broken,11,9.99\n");
+    let insert =
+        "INSERT INTO support.customer (mail) VALUES ('x@y.z') RETURNING length(token), substr(id::text, 15, 1)";
+    assert_eq!(query(folder, insert), "8,4\n");
+    assert_eq!(query(folder, "SELECT support.now_ms() > 1700000000000"), "t\n");
+    let dumped = text(&cairn(folder, &["dump", "a.cairn", "--schema-only"]));
+    assert!(dumped.contains("CREATE EXTENSION IF NOT EXISTS \"uuid-ossp\" WITH SCHEMA public;\n"), "{dumped}");
 }
 
 #[test]

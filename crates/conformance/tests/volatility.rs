@@ -42,6 +42,8 @@ const NOT_THERE: &[&str] = &[
     "pg_stat_statements_reset",
     "trim",
     "user",
+    "uuid_generate_v1",
+    "uuid_generate_v1mc",
     "uuid_generate_v3",
     "uuid_generate_v4",
     "uuid_generate_v5",

@@ -29,7 +29,7 @@ pub(crate) use live::{Live, Sample};
 pub use names::ObjectName;
 pub(crate) use names::{SearchPath, TEMPORARY, USER, default_path, take_quoted};
 pub use objects::{Catalog, Relation, RelationKind};
-pub(crate) use objects::{Commentable, already_exists, no_schema};
+pub(crate) use objects::{Commentable, MadeExtension, already_exists, no_schema};
 pub(crate) use past::PastLayout;
 pub(crate) use rules::RuleKind;
 pub use rules::Rules;

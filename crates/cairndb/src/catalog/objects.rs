@@ -123,6 +123,15 @@ impl Commentable {
     }
 }
 
+/// An extension that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MadeExtension {
+    pub(crate) id: ObjectId,
+    pub(crate) name: String,
+    /// Where its functions are found, besides where all that is built in is.
+    pub(crate) schema: ObjectId,
+}
+
 /// The objects of one version of the schema. Names are as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
@@ -135,6 +144,8 @@ pub struct Objects {
     /// it is asked first.
     parts: OnceLock<Arc<HashMap<ObjectId, (ObjectId, String)>>>,
     comments: BTreeMap<Commentable, String>,
+    /// By name.
+    extensions: BTreeMap<String, MadeExtension>,
     /// Functions and procedures, by schema and name, older ones first.
     routines: BTreeMap<ObjectId, BTreeMap<String, Vec<Arc<Function>>>>,
     routines_by_id: BTreeMap<ObjectId, Arc<Function>>,
@@ -301,6 +312,20 @@ impl Objects {
 
     pub(super) fn set_known(&mut self, known: Known) {
         self.known = Arc::new(known);
+    }
+
+    pub(crate) fn add_extension(&mut self, made: MadeExtension) {
+        self.extensions.insert(made.name.clone(), made);
+    }
+
+    /// The extensions that were made, by name.
+    pub(crate) fn extensions(&self) -> impl Iterator<Item = &MadeExtension> {
+        self.extensions.values()
+    }
+
+    /// One that was made.
+    pub(crate) fn extension(&self, name: &str) -> Option<&MadeExtension> {
+        self.extensions.get(name)
     }
 
     pub(crate) fn add_comment(&mut self, on: Commentable, text: String) {

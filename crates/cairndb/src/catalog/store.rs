@@ -18,7 +18,7 @@ use super::codec::{self, Fields, Writer, corrupt};
 use super::dependencies::note_all;
 use super::entries;
 use super::feed::put_description;
-use super::objects::{Catalog, Commentable, Objects, Relation, TemporaryObjects};
+use super::objects::{Catalog, Commentable, MadeExtension, Objects, Relation, TemporaryObjects};
 use super::routine::{decode_routine, encode_routine};
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
@@ -47,6 +47,8 @@ pub(crate) enum EntryKind {
     RoutineName = 8,
     /// A type that a user made.
     Type = 9,
+    /// An extension that was made, and where.
+    Extension = 10,
 }
 
 /// The key of an object's entry.
@@ -310,6 +312,7 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
         match kind {
             4 => objects.add_schema(id, entries::decode_text(value)?),
             6 => objects.add_comment(commented(key)?, entries::decode_text(value)?),
+            10 => objects.add_extension(entries::decode_extension(id, value)?),
             _ => {}
         }
     }
@@ -363,6 +366,7 @@ pub(crate) fn check_entry(key: &[u8], value: &[u8], types: &Types) -> Result<()>
         (4, _) => entries::decode_text(value).map(drop),
         (7, id) => decode_routine(id, value, types).map(drop),
         (9, id) => decode_user_type(id, value, types).map(drop),
+        (10, id) => entries::decode_extension(id, value).map(drop),
         (6, _) => commented(key).and_then(|_| entries::decode_text(value)).map(drop),
         _ => Ok(()),
     }
@@ -632,6 +636,16 @@ impl<'a> CatalogStore<'a> {
         let tree = self.tree(ObjectId::PUBLIC)?;
         let change = self.next_number(tree)?;
         Ok(self.tx.put(tree, &schemas_key(), &change.to_le_bytes())?)
+    }
+
+    pub(crate) fn put_extension(&self, made: &MadeExtension) -> Result<()> {
+        self.put(EntryKind::Extension, made.id, |change| entries::encode_extension(made, change))?;
+        self.put_schemas()
+    }
+
+    pub(crate) fn delete_extension(&self, id: ObjectId) -> Result<()> {
+        self.delete(EntryKind::Extension, id)?;
+        self.put_schemas()
     }
 
     /// None: no comment.

@@ -64,6 +64,8 @@ pub(super) enum Version {
     Collection = 30,
     /// A collection's rules.
     Rules = 31,
+    /// An extension that was made.
+    Extensions = 32,
 }
 
 /// What an entry of `T` may have, and whether it does.
@@ -73,7 +75,7 @@ impl Version {
     /// The oldest that is read.
     pub(super) const OLDEST: u8 = 2;
     /// The newest that is written, and read.
-    pub(super) const NEWEST: Version = Version::Rules;
+    pub(super) const NEWEST: Version = Version::Extensions;
 
     /// The newest thing that is there.
     pub(super) fn of<T>(entry: &T, features: &Features<T>) -> Version {

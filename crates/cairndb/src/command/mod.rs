@@ -53,7 +53,7 @@ pub(crate) use domain::{AlterDomain, CreateDomain, DomainChange, DomainCheck};
 pub(crate) use drop::DropRelations;
 pub(crate) use explain::{Explain, ExplainMade, Explained, Makes, Runs};
 pub use explain::{ExplainFormat, ExplainRequest};
-pub(crate) use extension::{CreateExtension, DropExtensions, is_built_in};
+pub(crate) use extension::{AlterExtension, CreateExtension, DropExtensions};
 use in_vain::is_ours;
 pub(crate) use in_vain::{InVain, said_in_vain};
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
@@ -116,6 +116,7 @@ pub(crate) enum SchemaCommand {
     Call(Call),
     CreateSchema(CreateSchema),
     CreateExtension(CreateExtension),
+    AlterExtension(AlterExtension),
     AlterSchema(AlterSchema),
     AlterRoutine(AlterRoutine),
     Privileges(Privileges),
@@ -337,6 +338,7 @@ impl SchemaCommand {
             "drop" => S::Drop(DropRelations::of(command)?),
             "truncate" => S::Truncate(Truncate::of(command)?),
             "create_extension" => S::CreateExtension(CreateExtension::of(command)?),
+            "alter_extension" => S::AlterExtension(AlterExtension::of(command)?),
             "create_language" if is_ours(command) => S::CreateExtension(CreateExtension::of_language(command)?),
             "comment" => S::Comment(Comment::of(command)?),
             "analyze" => S::Analyze(Analyze::of(command)?),

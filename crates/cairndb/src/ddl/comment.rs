@@ -4,14 +4,14 @@ use super::context::Ddl;
 use super::dependency::Object;
 use super::names::missing;
 use crate::catalog::{Commentable, ObjectName, Relation, RelationKind, Table};
-use crate::command::{Comment, Commented, is_built_in};
+use crate::command::{Comment, Commented};
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn comment(&mut self, comment: &Comment) -> Result<&'static str> {
         let on = match &comment.on {
             Commented::Extension(name) => {
-                if !is_built_in(name) {
+                if !self.is_extension(name) {
                     let notice = format!("COMMENT ON EXTENSION does nothing: there is no extension \"{name}\"");
                     self.notice(SqlState::SUCCESSFUL_COMPLETION, notice);
                 }

@@ -97,6 +97,7 @@ impl Ddl<'_> {
             S::DropRoutines(drop) => self.drop_routines(drop),
             S::CreateSchema(create) => self.create_schema(create),
             S::CreateExtension(create) => self.create_extension(create),
+            S::AlterExtension(alter) => self.alter_extension(alter),
             S::DropExtensions(drop) => self.drop_extensions(drop),
             S::AlterSchema(alter) => self.alter_schema(alter),
             S::AlterRoutine(alter) => self.alter_routine(alter),

@@ -49,6 +49,11 @@ impl Ddl<'_> {
                 Err(error) => return Err(error),
             }
         }
+        let schemas: Vec<ObjectId> = targets
+            .iter()
+            .filter_map(|target| if let Object::Schema(id) = target { Some(*id) } else { None })
+            .collect();
+        self.drop_extensions_in(&schemas, drop.cascade)?;
         self.drop_objects(&targets, drop.cascade)?;
         Ok("DROP SCHEMA")
     }

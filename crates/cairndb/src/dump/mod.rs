@@ -137,6 +137,7 @@ impl Dump<'_> {
     fn all(&self, out: &mut Sink<'_>, options: &DumpOptions) -> Result<()> {
         out.begin()?;
         self.schemas(out)?;
+        self.extensions(out)?;
         self.types(out)?;
         self.functions(out, false)?;
         self.sequences(out)?;

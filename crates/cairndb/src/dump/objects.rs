@@ -36,6 +36,17 @@ impl Dump<'_> {
         Ok(())
     }
 
+    /// Extensions that were made.
+    pub(super) fn extensions(&self, out: &mut Sink<'_>) -> Result<()> {
+        let sql = "SELECT e.extname::text, n.nspname::text FROM pg_catalog.pg_extension e
+             JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE n.nspname <> 'pg_catalog' ORDER BY 1";
+        for row in self.rows(sql)? {
+            let (extension, schema) = (name(text(&row, 0)), name(text(&row, 1)));
+            out.statement(format_args!("CREATE EXTENSION IF NOT EXISTS {extension} WITH SCHEMA {schema}"))?;
+        }
+        Ok(())
+    }
+
     /// Enums, domains and composite types.
     pub(super) fn types(&self, out: &mut Sink<'_>) -> Result<()> {
         let sql = format!(

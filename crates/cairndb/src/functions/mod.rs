@@ -16,6 +16,7 @@ mod counters;
 mod digest;
 mod encoding;
 mod enums;
+pub(crate) mod extensions;
 mod extract;
 mod formatting;
 mod in_range;

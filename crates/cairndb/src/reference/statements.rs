@@ -212,7 +212,12 @@ bodies of CALL and DO outside of a transaction block, in PL/pgSQL: COMMIT [AND [
          CREATE TRIGGER shouting BEFORE INSERT ON book FOR EACH ROW EXECUTE FUNCTION shout()",
     ),
     of("CREATE SCHEMA", "CREATE SCHEMA [IF NOT EXISTS] name", "CREATE SCHEMA archive"),
-    of("CREATE EXTENSION", "CREATE EXTENSION [IF NOT EXISTS] name", "CREATE EXTENSION IF NOT EXISTS plpgsql"),
+    of(
+        "CREATE EXTENSION",
+        "CREATE EXTENSION [IF NOT EXISTS] name [WITH] [SCHEMA schema] [VERSION version] [CASCADE]\n\
+         ALTER EXTENSION name UPDATE [TO version] | SET SCHEMA schema\nDROP EXTENSION [IF EXISTS] name, ...",
+        "CREATE EXTENSION \"uuid-ossp\" WITH SCHEMA public; SELECT public.uuid_generate_v4() IS NOT NULL",
+    ),
     of(
         "COMMENT ON",
         "COMMENT ON TABLE | COLUMN | INDEX | VIEW | SEQUENCE | TRIGGER | TYPE | ... name IS 'text' | NULL",

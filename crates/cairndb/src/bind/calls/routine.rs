@@ -13,6 +13,7 @@ use crate::bind::definitions::definition::Noted;
 use crate::bind::variables::Parameters;
 use crate::catalog::{Catalog, Language, OfDomain, ParameterMode, Relation, Returns, Routine, RoutineKind, no_schema};
 use crate::error::Feature;
+use crate::functions::extensions::{self, EXTENSIONS};
 use crate::functions::{Decided, Declared, Function, Volatility, decide, of_information_schema};
 use crate::plan::{Expr, Field, LogicalPlan, is_volatile, walk};
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
@@ -243,6 +244,21 @@ impl<'a> Binder<'a> {
         self.note(|noted: &mut Noted| noted.add(span, (routine.id, schema), Vec::new()));
     }
 
+    /// Whether a name in a schema is that of a function of an extension which was made there: then it is what is built in. In a definition,
+    /// whose calls are decided, it is so whatever became of the extension.
+    fn is_of_extension(&self, schema: &str, name: &str, span: Span) -> bool {
+        let has = |extension: &str| extensions::extension(extension).is_some_and(|of| of.functions.contains(&name));
+        if let Some(definition) = self.definition.filter(|definition| definition.references.is_some()) {
+            return definition.reference_at(span.start).is_none() && EXTENSIONS.iter().any(|of| has(of.name));
+        }
+        let Some(id) = self.catalog.schema(schema) else { return false };
+        if !self.catalog.extensions().any(|made| made.schema == id && has(&made.name)) {
+            return false;
+        }
+        self.rests.borrow_mut().add_routines(id, name, self.catalog);
+        self.catalog.routines_in(id, name).is_empty()
+    }
+
     /// `schema.name` of a call, or its plain name.
     pub(in crate::bind) fn called(&self, names: List<ast::Name>, span: Span) -> Result<Named<'a>> {
         let tree = self.tree;
@@ -252,6 +268,7 @@ impl<'a> Binder<'a> {
             ["pg_catalog", name] => Ok(Named { schema: None, built_in: true, name, span }),
             [schema, name] => Ok(match of_information_schema(name).filter(|_| *schema == "information_schema") {
                 Some(name) => Named { schema: None, built_in: true, name, span },
+                None if self.is_of_extension(schema, name, span) => Named { schema: None, built_in: true, name, span },
                 None => Named { schema: Some(schema), built_in: false, name, span },
             }),
             _ => {

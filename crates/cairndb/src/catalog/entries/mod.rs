@@ -3,6 +3,7 @@
 mod column;
 mod constraint;
 mod definition;
+mod extension;
 mod index;
 mod sequence;
 mod table;
@@ -13,6 +14,7 @@ mod view;
 
 pub(super) use constraint::{decode_check, encode_check};
 pub(super) use definition::{decode_known_column, decode_references, encode_definition};
+pub(super) use extension::{decode_extension, encode_extension};
 pub(super) use sequence::{decode_sequence, encode_sequence};
 pub(crate) use table::encode_described;
 pub(super) use table::{decode_table, encode_table};

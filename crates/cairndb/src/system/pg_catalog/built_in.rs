@@ -159,6 +159,8 @@ mod tests {
         "jsonschema_validation_errors",
         "merge_action",
         "pg_stat_statements_reset",
+        "uuid_generate_v1",
+        "uuid_generate_v1mc",
         "uuid_generate_v3",
         "uuid_generate_v4",
         "uuid_generate_v5",

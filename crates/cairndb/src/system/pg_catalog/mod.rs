@@ -34,6 +34,7 @@ pub(super) const MADE: &[(&str, Made)] = &[
     ("pg_database", Made::Served(&served::DATABASES)),
     ("pg_db_role_setting", Made::Served(&served::SETTINGS)),
     ("pg_tablespace", Made::Rows(rows::pg_tablespace)),
+    ("pg_available_extensions", Made::Rows(rows::pg_available_extensions)),
     ("pg_extension", Made::Rows(rows::pg_extension)),
     ("pg_roles", Made::Function(&asked::ROLES)),
     ("pg_user", Made::Function(&asked::USERS)),

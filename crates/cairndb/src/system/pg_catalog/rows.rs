@@ -25,7 +25,9 @@ pub(super) use relations::{
 };
 pub(super) use routines::{pg_language, pg_proc, pg_trigger};
 pub(super) use types::{pg_am, pg_collation, pg_enum, pg_opclass, pg_type};
-pub(super) use whole::{pg_extension, pg_indexes, pg_matviews, pg_sequences, pg_tables, pg_tablespace, pg_views};
+pub(super) use whole::{
+    pg_available_extensions, pg_extension, pg_indexes, pg_matviews, pg_sequences, pg_tables, pg_tablespace, pg_views,
+};
 
 const BTREE: i64 = 403;
 

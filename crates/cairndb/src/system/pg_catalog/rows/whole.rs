@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{owner, yes};
 use crate::Value;
 use crate::catalog::{Catalog, Sequence};
+use crate::functions::extensions::{EXTENSIONS, PLPGSQL, extension};
 use crate::plan::{Expr, SequenceOp};
 use crate::system::describe;
 use crate::system::reg::{OWNER, PG_CATALOG_OID};
@@ -17,14 +18,32 @@ pub(in crate::system::pg_catalog) fn pg_tablespace(_: &Catalog, rows: &mut Rows)
     }
 }
 
-pub(in crate::system::pg_catalog) fn pg_extension(_: &Catalog, rows: &mut Rows) {
-    rows.put(vec![
-        ("oid", Value::BigInt(13_532)),
-        ("extname", text("plpgsql")),
-        ("extowner", owner()),
-        ("extnamespace", Value::BigInt(PG_CATALOG_OID)),
-        ("extversion", text("1.0")),
-    ]);
+pub(in crate::system::pg_catalog) fn pg_extension(catalog: &Catalog, rows: &mut Rows) {
+    let made =
+        catalog.extensions().map(|made| (super::oid(made.id), made.name.as_str(), super::namespace(made.schema)));
+    let ours = (Value::BigInt(13_532), PLPGSQL, Value::BigInt(PG_CATALOG_OID));
+    for (oid, name, namespace) in [ours].into_iter().chain(made) {
+        rows.put(vec![
+            ("oid", oid),
+            ("extname", text(name)),
+            ("extowner", owner()),
+            ("extnamespace", namespace),
+            ("extrelocatable", yes(name != PLPGSQL)),
+            ("extversion", text(extension(name).map_or("", |of| of.version))),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_available_extensions(catalog: &Catalog, rows: &mut Rows) {
+    for of in EXTENSIONS {
+        let is_made = of.name == PLPGSQL || catalog.extension(of.name).is_some();
+        rows.put(vec![
+            ("name", text(of.name)),
+            ("default_version", text(of.version)),
+            ("installed_version", if is_made { text(of.version) } else { Value::Null }),
+            ("comment", text(of.comment)),
+        ]);
+    }
 }
 
 pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Rows) {
