@@ -76,12 +76,19 @@ fn nothing_is_set_beyond_its_ceiling_by_any_way() {
             format!("SELECT set_config('{name}', v, false) FROM (VALUES ('{value}')) AS t (v)"),
             format!("DO $$ BEGIN PERFORM set_config('{name}', '{value}', false); END $$"),
             format!("DO $$ BEGIN SET {name} = '{value}'; END $$"),
-            format!("CREATE FUNCTION f() RETURNS int LANGUAGE sql SET {name} = '{value}' RETURN 1"),
             format!("ALTER DATABASE shop SET {name} = '{value}'"),
             format!("ALTER ROLE me SET {name} = '{value}'"),
             format!("ALTER SYSTEM SET {name} = '{value}'"),
         ] {
             client.batch_execute(&sql).expect_err(&sql);
+        }
+        // Of settings that change no answer this is taken, and does nothing.
+        let option = format!(
+            "CREATE FUNCTION f() RETURNS text LANGUAGE sql SET {name} = '{value}' RETURN current_setting('{name}')"
+        );
+        if client.batch_execute(&option).is_ok() {
+            assert_eq!(shown(&mut client, "SELECT f()"), before, "{option}");
+            client.batch_execute("DROP FUNCTION f").unwrap();
         }
         assert_eq!(code(&client.execute(&format!("SET {name} = '{value}'"), &[]).unwrap_err()), expected);
         let mut config = served.config();
