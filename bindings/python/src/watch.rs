@@ -4,7 +4,8 @@
 //! - A thread that waits lets go of the interpreter, and looks at signals.
 //! - A task that waits keeps no thread, and whoever has committed never waits for the interpreter: `wake.rs`.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::errors::{raised, refused};
-use crate::released::released;
+use crate::released::{locked, released};
 use crate::to_python::Maker;
 use crate::wake::Task;
 
@@ -41,6 +42,8 @@ enum Told {
 pub(crate) struct Inner {
     watched: Mutex<Option<Watched>>,
     stop: StopHandle,
+    /// From here on whoever has it locked lets go of it soon.
+    ends: AtomicBool,
     zone: String,
     process: Process,
 }
@@ -95,7 +98,9 @@ impl Watched {
 
 impl Inner {
     pub(crate) fn new(watched: Watched, zone: String) -> Inner {
-        Inner { stop: watched.stop_handle(), watched: Mutex::new(Some(watched)), zone, process: Process::current() }
+        let stop = watched.stop_handle();
+        let (watched, ends) = (Mutex::new(Some(watched)), AtomicBool::new(false));
+        Inner { watched, stop, ends, zone, process: Process::current() }
     }
 
     /// Ends it, also while it is waited for, and lets go of the database.
@@ -103,8 +108,10 @@ impl Inner {
         if !self.process.is_current() {
             return;
         }
+        self.ends.store(true, Ordering::Release);
         self.stop.stop();
-        released(py, || drop(self.watched.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        let watched = locked(py, &self.watched).take();
+        released(py, || drop(watched));
     }
 
     fn enter(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<Watched>>> {
@@ -114,6 +121,8 @@ impl Inner {
         match self.watched.try_lock() {
             Ok(watched) => Ok(watched),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            // A task that is woken by the end may come before that is over.
+            Err(TryLockError::WouldBlock) if self.ends.load(Ordering::Acquire) => Ok(locked(py, &self.watched)),
             Err(TryLockError::WouldBlock) => Err(refused(py, "55006", "somebody else waits for the next change")),
         }
     }

@@ -208,9 +208,15 @@ def test_a_soak(path):
         look(path, acknowledged)
         rounds += 1
         if rounds == 3:
+            time.sleep(1)
             before = used()
     assert acknowledged["done"] and acknowledged["pair"]
     memory, files, threads = used()
+    # Threads of the background go once nothing has been asked of them for half a second.
+    ends = time.monotonic() + 20
+    while threads > before[2] and time.monotonic() < ends:
+        time.sleep(0.1)
+        memory, files, threads = used()
     # What was acknowledged is kept here, too.
     assert memory - before[0] < (64 << 20) + 400 * sum(map(len, acknowledged.values())), (before, memory)
     assert files <= before[1] and threads <= before[2], (before, files, threads)

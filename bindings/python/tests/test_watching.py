@@ -140,6 +140,21 @@ def test_a_task_that_is_cancelled_stops_its_statement(path):
     run(work())
 
 
+def test_a_task_that_waits_is_told_of_the_end_by_another_thread(path):
+    async def work():
+        async with await aio.connect(path) as db:
+            await db.executescript("CREATE TABLE t (id int PRIMARY KEY)")
+            for _ in range(200):
+                live = await db.live("SELECT id FROM t")
+                await anext(live)
+                waits = asyncio.create_task(anext(live, "the end"))
+                await asyncio.sleep(0)
+                await asyncio.to_thread(live.stop)
+                assert await waits == "the end"
+
+    run(work())
+
+
 def test_tasks_watch(path):
     async def work():
         async with await aio.connect(path) as db:
