@@ -1,5 +1,7 @@
 """What is much, what does not end, what there is two of, and what fingers on keys reach."""
 
+import time
+
 from page import button, cells, choose, closed, field, look, one, rows, run, sql, texts, until
 from selenium.webdriver.common.keys import Keys
 
@@ -136,8 +138,15 @@ def test_everything_is_reached_by_the_tab_key_and_seen_to_be(served, browser):
         browser.switch_to.active_element.send_keys(Keys.TAB * (place + 1))
         assert browser.switch_to.active_element.get_attribute("hash") == "#" + view
         browser.switch_to.active_element.send_keys(Keys.ENTER)
+        # It is there when its address has been noticed.
+        until(browser, lambda: browser.find_elements("css selector", f"a[href='#{view}'][aria-current=page]"))
         if view in ("data", "diagram", "documents", "activity", "databases"):
             until(browser, lambda: texts(browser, ".data [role=gridcell], .box, #found, td"))
+        # So is what it asks for when nothing comes any more.
+        counts = [-1, browser.execute_script(REACHED)]
+        while counts[-1] != counts[-2]:
+            time.sleep(0.3)
+            counts.append(browser.execute_script(REACHED))
         browser.execute_script("document.getElementById('database').focus()")
         count = browser.execute_script(REACHED)
         seen, unseen = {0}, []
