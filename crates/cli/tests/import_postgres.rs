@@ -223,6 +223,24 @@ fn each_statement_stands_for_itself() {
     }
 }
 
+/// They were lost, in scripts of the shell, too.
+#[test]
+fn carriage_returns_in_texts_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "CREATE TABLE a (b text);\r\nINSERT INTO a VALUES ('x\r\ny');\n";
+    assert_eq!(import_text(folder.path(), script).0, Some(0));
+    let lengths = "SELECT octet_length(b) FROM a";
+    assert_eq!(query(folder.path(), lengths), "4\n");
+    fs::write(
+        folder.path().join("more.sql"),
+        "INSERT INTO a VALUES ($$x\r\n\r\n$$);\r\nDELETE FROM a WHERE b = E'x\\r\\ny';\r\n",
+    )
+    .unwrap();
+    let done = cairn(folder.path(), &["a.cairn", "-f", "more.sql"]);
+    assert!(done.status.success(), "{}", text(&done));
+    assert_eq!(query(folder.path(), lengths), "5\n");
+}
+
 #[test]
 fn a_script_may_run_as_one_transaction() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ use super::target;
 use crate::copy::Data;
 use crate::progress;
 use crate::report::Failure;
-use crate::shell::{Piece, Splitter};
+use crate::shell::{Piece, Splitter, line_of};
 
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 1 << 16;
@@ -155,7 +155,7 @@ impl Import<'_> {
             let number = splitter.line() + 1;
             let pieces = match read {
                 0 => splitter.finish().into_iter().collect(),
-                _ => splitter.push_line(text_of(&line, number)?),
+                _ => splitter.push_line(line_of(&line, number == 1).map_err(|_| not_utf8(number))?),
             };
             bar.inc(read as u64);
             for piece in pieces {
@@ -325,10 +325,6 @@ fn refused(error: &Error, text: &str) -> Failure {
     Failure::sql(error.clone().with_hint(hint), text)
 }
 
-/// The text of a line, without its end.
-fn text_of(line: &[u8], number: usize) -> Result<&str, Failure> {
-    let text = std::str::from_utf8(line)
-        .map_err(|_| Failure::Message(format!("line {number} is not UTF-8; dump with pg_dump --encoding=UTF8")))?;
-    let text = text.trim_end_matches(['\n', '\r']);
-    Ok(text.strip_prefix('\u{feff}').filter(|_| number == 1).unwrap_or(text))
+fn not_utf8(number: usize) -> Failure {
+    Failure::Message(format!("line {number} is not UTF-8; dump with pg_dump --encoding=UTF8"))
 }

@@ -25,4 +25,5 @@ mod variables;
 
 pub use open::{answer_backups, open_file};
 pub use run::run;
+pub use script::line_of;
 pub use splitter::{Piece, Splitter};

@@ -211,14 +211,14 @@ impl<R: Read> Script<R> {
     }
 }
 
-/// The text of a line, without its end. A byte-order mark before the first is not part of it.
-fn line_of(bytes: &[u8], first: bool) -> Result<&str, Failure> {
+/// The text of a line, without its newline. A byte-order mark before the first is not part of it.
+pub fn line_of(bytes: &[u8], first: bool) -> Result<&str, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let bad = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
         let message = format!("invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}");
         Failure::from(Error::new(SqlState::INVALID_BYTE_SEQUENCE, message))
     })?;
-    let text = text.trim_end_matches(['\n', '\r']);
+    let text = text.strip_suffix('\n').unwrap_or(text);
     Ok(text.strip_prefix('\u{feff}').filter(|_| first).unwrap_or(text))
 }
 

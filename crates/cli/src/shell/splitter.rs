@@ -41,9 +41,11 @@ impl Default for Splitter {
 }
 
 impl Splitter {
-    /// Takes one line (without its line end) and gives what became complete with it.
+    /// Takes one line (without its newline) and gives what became complete with it. A carriage return at its end is of the statement
+    /// only where something is open: within quotes it is of the value.
     pub fn push_line(&mut self, line: &str) -> Vec<Piece> {
         self.line += 1;
+        let (line, returns) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\r"));
         let mut pieces = Vec::new();
         if self.open.is_none() && is_dot_command(line) && self.is_empty() {
             return vec![Piece::Command { text: line.trim().to_string(), line: self.line }];
@@ -58,6 +60,7 @@ impl Splitter {
         if let Some(taken) = taken {
             self.take(&line[taken..]);
             if !self.buffer.is_empty() {
+                self.buffer.push_str(if self.open.is_some() { returns } else { "" });
                 self.buffer.push('\n');
             }
         }
@@ -344,6 +347,19 @@ mod tests {
             statement("select E'\\';'", 3),
         ];
         assert_eq!(split(text), expected);
+    }
+
+    #[test]
+    fn carriage_returns_are_kept_within_quotes_and_nowhere_else() {
+        let text = "select 1,\r\n'a\r\nb',\r\n$$c\r\n$$;\r\n\\echo d\r\nselect 2;\r";
+        let mut splitter = Splitter::default();
+        let pieces: Vec<Piece> = text.split('\n').flat_map(|line| splitter.push_line(line)).collect();
+        let expected = [
+            statement("select 1,\n'a\r\nb',\n$$c\r\n$$;", 1),
+            Piece::Command { text: "echo d".to_string(), line: 6 },
+            statement("select 2;", 7),
+        ];
+        assert_eq!(pieces, expected);
     }
 
     #[test]

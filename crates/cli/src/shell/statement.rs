@@ -177,7 +177,7 @@ pub fn edit(session: &mut Session, splitter: &mut Splitter, file: &str) -> Resul
     }
     let text = edited?;
     let mut pieces: Vec<Piece> = Vec::new();
-    for line in text.lines() {
+    for line in text.split_terminator('\n') {
         pieces.extend(splitter.push_line(line));
     }
     for piece in pieces {
