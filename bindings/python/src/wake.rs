@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
 
-use cairndb::Process;
+use cairndb::PerProcess;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -66,26 +66,18 @@ impl Wake for Task {
 
 /// Has the thread of this module call the loop.
 fn tell(waiting: Waiting) {
-    static CALLER: Mutex<Option<(Process, Sender<Waiting>)>> = Mutex::new(None);
-    let mut caller = CALLER.lock().unwrap_or_else(PoisonError::into_inner);
-    let sender = match &*caller {
-        Some((process, sender)) if process.is_current() => sender.clone(),
-        _ => {
-            let (sender, receiver) = channel::<Waiting>();
-            let calls = move || {
-                while let Ok(first) = receiver.recv() {
-                    call(std::iter::once(first).chain(receiver.try_iter()));
-                }
-            };
-            if std::thread::Builder::new().name("pycairndb-wake".to_owned()).spawn(calls).is_err() {
-                // Without a thread the task waits for something else to wake it.
-                return;
+    static CALLER: PerProcess<Sender<Waiting>> = PerProcess::new();
+    let begin = || {
+        let (sender, receiver) = channel::<Waiting>();
+        let calls = move || {
+            while let Ok(first) = receiver.recv() {
+                call(std::iter::once(first).chain(receiver.try_iter()));
             }
-            *caller = Some((Process::current(), sender.clone()));
-            sender
-        }
+        };
+        std::thread::Builder::new().name("pycairndb-wake".to_owned()).spawn(calls).map(|_| sender)
     };
-    drop(caller);
+    // Without a thread the task waits for something else to wake it.
+    let Ok(sender) = CALLER.get(begin) else { return };
     let _ = sender.send(waiting);
 }
 

@@ -49,7 +49,7 @@ pub use cairndb_derive::FromRow;
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]
 pub use cairn_storage::counted;
-pub use cairn_storage::{Process, Stats, SyncMethod, Wait, Waits};
+pub use cairn_storage::{PerProcess, Process, Stats, SyncMethod, Wait, Waits};
 pub use catalog::Rules;
 pub use columns::{Batch, Bitmap, ByteStrings, Data, Decimals, NO_ROW, Vector};
 pub use documents::{

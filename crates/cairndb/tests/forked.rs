@@ -193,3 +193,23 @@ fn a_second_process() {
 fn a_child_is_refused_everything_and_leaves_everything_as_it_is() {
     in_process_of_its_own(env!("CARGO_TARGET_TMPDIR"), "with_all_of_a_database");
 }
+
+/// Made by the clock, they differ from its parent's by who makes them alone.
+#[test]
+#[ignore = "a process that forks"]
+fn with_uuids_of_the_clock() {
+    let node = || {
+        let db = Database::open_in_memory().unwrap();
+        let uuid = db.connect().unwrap().query_row_as::<String>("SELECT uuid_generate_v1()::text", ()).unwrap();
+        uuid[19..].to_owned()
+    };
+    let own = node();
+    assert_eq!(node(), own);
+    let Some(process) = forks() else { end_child(|| assert_ne!(node(), own)) };
+    await_child(process);
+}
+
+#[test]
+fn a_child_makes_uuids_of_its_own() {
+    in_process_of_its_own(env!("CARGO_TARGET_TMPDIR"), "with_uuids_of_the_clock");
+}

@@ -3,14 +3,14 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-#[cfg(not(any(cairn_shuttle, cairn_loom)))]
-use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 #[cfg(not(any(cairn_shuttle, cairn_loom)))]
 use crate::crew::Crew;
 use crate::io::{FileSystem, MemFs, RealFs};
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
+use crate::process::PerProcess;
 use crate::process::Process;
 use crate::system_memory::{self, MemoryLeft};
 
@@ -143,25 +143,9 @@ fn start_keeper(name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<(
 /// parent's, which is never given back.
 #[cfg(not(any(cairn_shuttle, cairn_loom)))]
 fn shared_crew() -> &'static Crew {
-    static CREW: AtomicPtr<(Process, Crew)> = AtomicPtr::new(std::ptr::null_mut());
-    let mut found = CREW.load(Ordering::Acquire);
-    loop {
-        // SAFETY: null, or one that was leaked below.
-        if let Some((process, crew)) = unsafe { found.as_ref() }
-            && process.is_current()
-        {
-            return crew;
-        }
-        let made = Box::into_raw(Box::new((Process::current(), Crew::default())));
-        match CREW.compare_exchange(found, made, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => found = made,
-            Err(other) => {
-                // SAFETY: just made, and nobody else knows it.
-                drop(unsafe { Box::from_raw(made) });
-                found = other;
-            }
-        }
-    }
+    static CREW: PerProcess<Crew> = PerProcess::new();
+    let Ok(crew) = CREW.get(|| Ok::<_, std::convert::Infallible>(Crew::default()));
+    crew
 }
 
 /// What is dropped in the process that made it, and only forgotten in its children.

@@ -11,7 +11,7 @@
 //! What lost: a page that the kernel clears in children (`MADV_WIPEONFORK`) would notice those as well, but is Linux's alone, and
 //! needs a second load; a look at the process's id is a system call.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::{Error, Result};
 
@@ -44,6 +44,67 @@ impl Process {
     #[inline]
     pub fn check(self) -> Result<()> {
         if self.is_current() { Ok(()) } else { Err(refusal()) }
+    }
+}
+
+/// What a process makes once, and each child by `fork` anew. No lock is taken, which a thread that is not there might have.
+///
+/// ```
+/// static NAME: cairn_storage::PerProcess<String> = cairn_storage::PerProcess::new();
+/// let name = NAME.get(|| Ok::<_, ()>(format!("process {}", std::process::id())))?;
+/// assert!(std::ptr::eq(name, NAME.get(|| Err(()))?));
+/// # Ok::<(), ()>(())
+/// ```
+#[derive(Debug)]
+pub struct PerProcess<T>(AtomicPtr<(Process, T)>);
+
+impl<T> PerProcess<T> {
+    /// One that nothing was made for yet.
+    pub const fn new() -> PerProcess<T> {
+        PerProcess(AtomicPtr::new(std::ptr::null_mut()))
+    }
+}
+
+impl<T> Default for PerProcess<T> {
+    fn default() -> PerProcess<T> {
+        PerProcess::new()
+    }
+}
+
+impl<T: Send + Sync + 'static> PerProcess<T> {
+    /// This process's. Where there is none, `make` makes it; of what several threads make at the same time one is kept, and all get
+    /// that. It lives as long as the process.
+    ///
+    /// # Errors
+    ///
+    /// What `make` fails with; the next call makes it again.
+    pub fn get<E>(&self, make: impl FnOnce() -> std::result::Result<T, E>) -> std::result::Result<&'static T, E> {
+        let mut found = self.0.load(Ordering::Acquire);
+        if let Some(own) = PerProcess::own(found) {
+            return Ok(own);
+        }
+        let made = Box::into_raw(Box::new((Process::current(), make()?)));
+        loop {
+            match self.0.compare_exchange(found, made, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => found = made,
+                Err(other) => found = other,
+            }
+            if let Some(own) = PerProcess::own(found) {
+                if found != made {
+                    // SAFETY: made above by `Box::into_raw`, and not put where anybody else could have found it.
+                    drop(unsafe { Box::from_raw(made) });
+                }
+                return Ok(own);
+            }
+        }
+    }
+
+    /// What is pointed to, if it is this process's.
+    fn own(found: *mut (Process, T)) -> Option<&'static T> {
+        // SAFETY: null, or from `Box::into_raw` in `get`, which lets go of none that was put here: such are never freed, and never changed.
+        // They were written before they were put here (`AcqRel`, `Acquire`).
+        let (process, made) = unsafe { found.as_ref() }?;
+        process.is_current().then_some(made)
     }
 }
 
@@ -93,4 +154,42 @@ fn watch() {}
 #[cfg_attr(not(all(unix, not(miri))), allow(dead_code))]
 extern "C" fn forked() {
     FORKS.store(FORKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+#[cfg(all(test, not(cairn_shuttle), not(cairn_loom)))]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn what_several_threads_make_at_once_is_one_and_the_others_are_dropped() {
+        for _ in 0..50 {
+            let (one, all_there) = (PerProcess::<Vec<u8>>::new(), Barrier::new(4));
+            let get = || {
+                all_there.wait();
+                let Ok(made) = one.get(|| Ok::<_, std::convert::Infallible>(vec![7; 1000]));
+                (std::ptr::from_ref(made) as usize, made.len())
+            };
+            let found: Vec<_> = thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(get)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(found.iter().all(|one| *one == found[0] && one.1 == 1000), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_made_is_made_the_next_time_and_what_another_process_made_is_not_found() {
+        let one = PerProcess::new();
+        assert_eq!(one.get(|| Err("no")), Err("no"));
+        assert_eq!(one.get(|| Ok::<_, ()>(1)), Ok(&1));
+        assert_eq!(one.get(|| Ok::<_, ()>(2)), Ok(&1));
+        let other = Process(Process::current().0.wrapping_add(1));
+        one.0.store(Box::into_raw(Box::new((other, 3))), Ordering::Release);
+        assert_eq!(one.get(|| Err(())), Err(()));
+        assert_eq!(one.get(|| Ok::<_, ()>(4)), Ok(&4));
+        assert_eq!(one.get(|| Err(())), Ok(&4));
+    }
 }

@@ -1,7 +1,8 @@
 //! Randomness: `random()` from a fast generator of the session's own, `gen_random_uuid()` from the system.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use cairn_storage::PerProcess;
 
 use super::catalogue::Catalogue;
 use super::digest::Digest;
@@ -60,7 +61,8 @@ struct Maker {
     last: AtomicU64,
 }
 
-static MAKER: OnceLock<Maker> = OnceLock::new();
+/// (A child that went on with its parent's would give what that gives.)
+static MAKER: PerProcess<Maker> = PerProcess::new();
 
 /// From 1582-10-15 to 1970-01-01 in 100 ns.
 const GREGORIAN: u64 = 0x01b2_1dd2_1381_4000;
@@ -88,13 +90,7 @@ impl Maker {
 
 /// Version 1: of the clock.
 fn time_uuid() -> Result<Value> {
-    let maker = match MAKER.get() {
-        Some(maker) => maker,
-        None => {
-            let made = Maker::new()?;
-            MAKER.get_or_init(|| made)
-        }
-    };
+    let maker = MAKER.get(Maker::new)?;
     let time = maker.time().to_be_bytes();
     let [a, b] = maker.sequence.to_be_bytes();
     let [n0, n1, n2, n3, n4, n5] = maker.node;
