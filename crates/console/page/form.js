@@ -2,7 +2,7 @@
 
 import { el, problem } from "./dom.js";
 
-// Opens it; `save` is given what has changed, and tells what is in its way: { error, cells }, cells being the row as it is by now.
+// Opens it; `save` is given what has changed, and tells what is in its way: { error, texts }, texts being the row as it is by now.
 export function form({ title, columns, texts, at, save }) {
   const fields = columns.map((column, place) => new Field(column, texts && texts[place]));
   const said = el("div", {});

@@ -92,6 +92,10 @@ impl Lookup {
     /// keys, all at the same time; the position behind them. For who is about to search for all of them, and has missed a page.
     ///
     /// What can not be read is told by the search that needs it. In a transaction, which may have pages of its own, nothing is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotTooOld`], [`Error::NoSuchTree`], [`Error::Forked`].
     pub fn gather(&mut self, tree: TreeId, keys: &KeyList, from: usize) -> Result<usize> {
         let count = self.window.min(keys.len().saturating_sub(from));
         let (Source::Snapshot(view, _), Some(slot)) = (&self.reader.0, self.slot) else { return Ok(keys.len()) };
@@ -167,7 +171,8 @@ impl Lookup {
                 gathered = self.gather(tree, keys, done)?;
                 continue;
             }
-            // It is not in memory (and a small cache need not have room for the pages of several), lies outside its leaf, is the transaction's own, or is not there.
+            // It is not in memory (and a small cache need not have room for the pages of several), lies outside its leaf, is the
+            // transaction's own, or is not there.
             match self.get_with(tree, keys.get(done), |value| read(done, &[value]))? {
                 Some(read) => read?,
                 None => return Ok(done),

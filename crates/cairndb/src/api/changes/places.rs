@@ -88,6 +88,10 @@ impl Database {
     /// assert_eq!(ids, [7]);
     /// # Ok::<(), cairndb::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of reading: SQLSTATE 58030, XX001. What goes while it is read is told by [`Changes::next_change`] (55000).
     pub fn kept_changes(&self) -> Result<Changes> {
         let listener = self.shared.store.listen_to_appends();
         let snapshot = self.shared.store.durable_snapshot()?;

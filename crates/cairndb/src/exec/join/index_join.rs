@@ -2,7 +2,8 @@
 //!
 //! What finds them, a cursor or a lookup, is kept from row to row, and rows of the table are looked up together, for as many
 //! left rows as a batch takes. Where several of the key's values equal the left's (large integers, a float) they are a range, which
-//! is one value for most rows. Where pages are not in memory, those for several left rows are read at the same time. A semi or anti join without further condition reads no row: it asks whether there is one.
+//! is one value for most rows. Where pages are not in memory, those for several left rows are read at the same time. A semi or anti
+//! join without further condition reads no row: it asks whether there is one.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
