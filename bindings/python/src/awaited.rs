@@ -13,11 +13,11 @@ use cairndb::Process;
 use pyo3::exceptions::{PyBaseException, PyRuntimeError, PyStopIteration};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 use crate::core::Core;
 use crate::errors::{raised, refused};
+use crate::once::Once;
 use crate::released::locked;
 use crate::task_statement::{Begun, Ran, TaskStatement};
 use crate::wake::Task;
@@ -119,9 +119,8 @@ impl State {
 }
 
 fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    static GET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let get =
-        GET.get_or_try_init(py, || PyResult::Ok(py.import("asyncio.events")?.getattr("get_running_loop")?.unbind()))?;
+    static GET: Once<Py<PyAny>> = Once::new();
+    let get = GET.get(py, || Ok(py.import("asyncio.events")?.getattr("get_running_loop")?.unbind()))?;
     get.bind(py).call0()
 }
 

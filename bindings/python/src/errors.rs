@@ -1,14 +1,14 @@
 //! Errors of the engine as exceptions: `pycairndb._errors` chooses the class by SQLSTATE, and has the attributes.
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
-static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+use crate::once::Once;
+
+static MAKE: Once<Py<PyAny>> = Once::new();
 
 /// What makes an exception of an error's parts.
 fn make(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    let found =
-        MAKE.get_or_try_init(py, || -> PyResult<_> { Ok(py.import("pycairndb._errors")?.getattr("make")?.unbind()) })?;
+    let found = MAKE.get(py, || Ok(py.import("pycairndb._errors")?.getattr("make")?.unbind()))?;
     Ok(found.bind(py))
 }
 

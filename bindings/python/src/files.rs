@@ -6,20 +6,15 @@
 //! - In a child of `fork` the list is another, empty one: what the parent has open stays the parent's, and no lock that a thread
 //!   of the parent's held is asked for.
 
+use std::convert::Infallible;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cairndb::{Connection, Database, Error, Options, Process, Result, SqlState};
+use cairndb::{Connection, Database, Error, Options, PerProcess, Result, SqlState};
 
 /// The path of a database in memory, of which each connection has its own.
 pub(crate) const IN_MEMORY: &str = ":memory:";
-
-struct Files {
-    process: Process,
-    slots: Mutex<Vec<Arc<Slot>>>,
-}
 
 /// A file that is open, is being opened or closed.
 struct Slot {
@@ -51,7 +46,7 @@ pub(crate) struct Handle {
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
-type Identity = std::convert::Infallible;
+type Identity = Infallible;
 
 #[cfg(unix)]
 fn identity(of: &Metadata) -> Option<Identity> {
@@ -65,22 +60,10 @@ fn identity(_of: &Metadata) -> Option<Identity> {
 }
 
 /// This process's files.
-fn files() -> &'static Files {
-    static FILES: AtomicPtr<Files> = AtomicPtr::new(std::ptr::null_mut());
-    loop {
-        let known = FILES.load(Ordering::Acquire);
-        // SAFETY: null, or from a box below that is never freed.
-        if let Some(files) = unsafe { known.as_ref() }
-            && files.process.is_current()
-        {
-            return files;
-        }
-        let new = Box::into_raw(Box::new(Files { process: Process::current(), slots: Mutex::default() }));
-        if FILES.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: nobody else has it.
-            drop(unsafe { Box::from_raw(new) });
-        }
-    }
+fn files() -> &'static Mutex<Vec<Arc<Slot>>> {
+    static FILES: PerProcess<Mutex<Vec<Arc<Slot>>>> = PerProcess::new();
+    let Ok(files) = FILES.get(|| Ok::<_, Infallible>(Mutex::default()));
+    files
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -126,7 +109,7 @@ pub(crate) fn connect(path: &Path, options: FileOptions) -> Result<(Handle, Conn
 fn slot_of(path: &Path) -> Arc<Slot> {
     let resolved = resolve(path);
     let identity = std::fs::metadata(path).ok().and_then(|found| identity(&found));
-    let mut slots = lock(&files().slots);
+    let mut slots = lock(files());
     // Whoever has a part in one took it under this lock.
     slots.retain(|slot| Arc::strong_count(slot) > 1);
     let is_it = |slot: &&Arc<Slot>| slot.path == resolved || (identity.is_some() && slot.identity() == identity);

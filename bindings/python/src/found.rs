@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use cairndb::{Document, Documents, Page, Value};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 
 use crate::core::Core;
 use crate::errors::{raised, refused};
 use crate::feed::Held;
 use crate::functions::{self, with_cause};
+use crate::once::Once;
 use crate::released::released;
 use crate::to_python::Maker;
 
@@ -150,11 +150,11 @@ pub(crate) struct Told {
     document: Py<PyAny>,
 }
 
-static TOLD: PyOnceLock<Told> = PyOnceLock::new();
+static TOLD: Once<Told> = Once::new();
 
 impl Told {
     pub(crate) fn get(py: Python<'_>) -> PyResult<&Told> {
-        TOLD.get_or_try_init(py, || {
+        TOLD.get(py, || {
             let module = py.import("pycairndb._documents")?;
             let class = |name: &str| PyResult::Ok(module.getattr(name)?.unbind());
             Ok(Told { written: class("Written")?, page: class("Page")?, document: class("Document")? })

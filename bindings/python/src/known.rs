@@ -1,8 +1,9 @@
 //! Python's types that values are made of and recognised by, looked up once.
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+
+use crate::once::Once;
 
 /// See the module.
 pub(crate) struct Known {
@@ -28,16 +29,13 @@ pub(crate) struct Known {
     pub(crate) converters: Py<PyAny>,
 }
 
-static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
+static KNOWN: Once<Known> = Once::new();
 
 impl Known {
     /// Python's types.
     #[inline]
     pub(crate) fn get(py: Python<'_>) -> PyResult<&Known> {
-        match KNOWN.get(py) {
-            Some(known) => Ok(known),
-            None => KNOWN.get_or_try_init(py, || Known::look_up(py)),
-        }
+        KNOWN.get(py, || Known::look_up(py))
     }
 
     #[cold]

@@ -25,6 +25,7 @@ mod from_python;
 mod functions;
 mod known;
 mod many;
+mod once;
 mod open;
 mod placeholders;
 mod question;

@@ -2,10 +2,10 @@
 
 use cairndb::{DataType, Field};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::known::Known;
+use crate::once::Once;
 use crate::to_python::{has_zone, is_atomic};
 
 /// See the module. Statements keep theirs, so that what is made of it is made once.
@@ -16,8 +16,8 @@ pub(crate) struct Shape {
     pub(crate) has_zone: bool,
     /// Where converters were registered: those of the columns.
     pub(crate) converters: Option<Vec<Option<Py<PyAny>>>>,
-    description: PyOnceLock<Py<PyTuple>>,
-    names: PyOnceLock<Py<PyTuple>>,
+    description: Once<Py<PyTuple>>,
+    names: Once<Py<PyTuple>>,
 }
 
 impl Shape {
@@ -28,8 +28,8 @@ impl Shape {
             is_atomic: converters.is_none() && fields.iter().all(|field| is_atomic(field.data_type)),
             has_zone: fields.iter().any(|field| has_zone(field.data_type)),
             converters,
-            description: PyOnceLock::new(),
-            names: PyOnceLock::new(),
+            description: Once::new(),
+            names: Once::new(),
         })
     }
 
@@ -39,7 +39,7 @@ impl Shape {
 
     /// PEP 249's.
     pub(crate) fn description<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let made = self.description.get_or_try_init(py, || {
+        let made = self.description.get(py, || {
             let columns = self.fields.iter().map(|field| column(py, field)).collect::<PyResult<Vec<_>>>()?;
             PyTuple::new(py, columns).map(Bound::unbind)
         })?;
@@ -48,7 +48,7 @@ impl Shape {
 
     /// The columns' names.
     pub(crate) fn names<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyTuple>> {
-        let made = self.names.get_or_try_init(py, || {
+        let made = self.names.get(py, || {
             PyTuple::new(py, self.fields.iter().map(|field| PyString::intern(py, &field.name))).map(Bound::unbind)
         })?;
         Ok(made.bind(py))

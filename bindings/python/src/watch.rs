@@ -15,10 +15,10 @@ use cairndb::{
 };
 use pyo3::exceptions::{PyStopAsyncIteration, PyTimeoutError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::errors::{raised, refused};
+use crate::once::Once;
 use crate::released::{locked, released};
 use crate::to_python::Maker;
 use crate::wake::Task;
@@ -208,11 +208,11 @@ impl Drop for Watch {
     }
 }
 
-static SHOWN: PyOnceLock<[Py<PyAny>; 3]> = PyOnceLock::new();
+static SHOWN: Once<[Py<PyAny>; 3]> = Once::new();
 
 /// The classes of what is told.
 fn classes(py: Python<'_>) -> PyResult<&[Py<PyAny>; 3]> {
-    SHOWN.get_or_try_init(py, || {
+    SHOWN.get(py, || {
         let module = py.import("pycairndb._watch")?;
         let class = |name: &str| PyResult::Ok(module.getattr(name)?.unbind());
         Ok([class("LiveChange")?, class("Notification")?, class("Change")?])

@@ -135,6 +135,49 @@ def test_use_after_fork_is_an_error(path):
     db.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_does_not_wait_for_what_a_thread_of_its_parent_had_begun(path):
+    code = """if True:
+        import os, signal, sys, threading, pycairndb
+        db = pycairndb.connect(sys.argv[1], autocommit=True)
+        begun, goes_on, make = threading.Event(), threading.Event(), sys.modules["pycairndb._errors"].make
+
+        class Slow:
+            # Looked up by the first exception there is.
+            @property
+            def make(self):
+                if threading.current_thread() is thread:
+                    begun.set()
+                    goes_on.wait()
+                return make
+
+        def fails():
+            try:
+                db.execute("SELECT 1/0")
+            except pycairndb.DataError:
+                print("told", flush=True)
+
+        sys.modules["pycairndb._errors"] = Slow()
+        thread = threading.Thread(target=fails)
+        thread.start()
+        begun.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                db.execute("SELECT 1")
+            except pycairndb.OperationalError as error:
+                os._exit(int(error.sqlstate == "55000"))
+            os._exit(2)
+        _, status = os.waitpid(child, 0)
+        goes_on.set()
+        thread.join()
+        print(os.waitstatus_to_exitcode(status))
+        db.close()
+    """
+    assert run(code, path) == (0, "told\n1\n", "")
+
+
 def test_a_statement_is_interrupted_from_another_thread(db):
     timer = threading.Timer(0.2, db.interrupt)
     timer.start()

@@ -146,13 +146,20 @@ def transaction(db):
 def round_of(path, life, killed_after):
     """One process; what it has acknowledged."""
     command = [sys.executable, "-X", "faulthandler", __file__, path, str(life)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     killer = None
     if killed_after is not None:
         killer = threading.Timer(killed_after, process.kill)
         killer.start()
     try:
         out, err = process.communicate(timeout=life + 2 * HANGS)
+    except subprocess.TimeoutExpired:
+        # Where they hang, it or children of it; a machine that stood still meanwhile leaves none.
+        hang = processes_of(process.pid)
+        for pid in hang:
+            os.kill(pid, signal.SIGABRT)
+        out, err = process.communicate(timeout=HANGS)
+        assert not hang, (hang, err.decode()[-8000:])
     finally:
         process.kill()
         if killer:
@@ -164,6 +171,17 @@ def round_of(path, life, killed_after):
         assert process.returncode == 0 and ["end"] in whole, (process.returncode, told[-3:], err.decode()[-4000:])
     assert b"in a child" not in err, err.decode()
     return {kind: {int(number) for of, number in (line for line in whole if len(line) == 2) if of == kind} for kind in ("done", "pair")}
+
+
+def processes_of(session):
+    """Those that live."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as stat:
+            state, _, _, of = stat.read().rpartition(")")[2].split()[:4]
+            if int(of) == session and state not in "ZX":
+                found[int(pid)] = state
+    return found
 
 
 def look(path, acknowledged):

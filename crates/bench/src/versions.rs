@@ -1,7 +1,7 @@
 //! Which version of each engine was measured.
 
 /// The lock file that this program was built with.
-const LOCK: &str = include_str!("../../../Cargo.lock");
+const LOCK: &str = include_str!(env!("CAIRN_BENCH_LOCK"));
 
 /// The version of the engine of this name; empty for what has none (a floor).
 pub fn of(engine: &str) -> String {

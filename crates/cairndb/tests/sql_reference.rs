@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use cairndb::reference::{
-    Answer, DIFFERENCES, Routine, RoutineKind, STATEMENTS, UNSUPPORTED, WITHOUT_EFFECT, routines, types,
+    Answer, DIFFERENCES, Routine, RoutineKind, STATEMENTS, UNSUPPORTED, WITHOUT_EFFECT, extensions, routines, types,
 };
 use cairndb::{Connection, Database, Result};
 
@@ -114,6 +114,17 @@ fn write_page(out: &mut String) -> std::fmt::Result {
         writeln!(out, "| `{name}` | {} |", code(others.iter()))?;
     }
     out.push_str("| enums, composite types, domains | `CREATE TYPE`, `CREATE DOMAIN` |\n");
+    out.push_str(
+        "\n## Extensions\n\n\
+         What each has is built in: CREATE EXTENSION says in which schema it is found besides, and makes the type where it brings one. \
+         Functions and operators are found without their schema whatever the search path is.\n\n\
+         | name | what | version | type | functions |\n|---|---|---|---|---|\n",
+    );
+    for of in extensions() {
+        let functions = code(of.functions.iter().chain(of.added_to));
+        let of_type = of.type_name.map_or_else(String::new, |name| format!("`{name}`"));
+        writeln!(out, "| `{}` | {} | {} | {of_type} | {functions} |", of.name, of.comment, of.version)?;
+    }
     let (sets, all): (Vec<Routine>, Vec<Routine>) =
         routines().into_iter().partition(|routine| routine.returns.starts_with("setof "));
     write_operators(out, &all)?;

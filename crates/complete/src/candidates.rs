@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use cairn_parser::token::{self, KeywordClass, find_keyword};
 use cairn_parser::{Options, parse_statement};
-use cairndb::reference::{Routine, RoutineKind, routines};
+use cairndb::reference::{self, Routine, RoutineKind, routines};
 use cairndb::schema::{self, RelationKind, Schema};
 
 use crate::cursor::{Place, Source, look};
@@ -62,6 +62,8 @@ impl Completer {
             Place::Alias => keywords(KEYWORDS.into_iter().filter(|keyword| grammar.has(keyword)), word),
             Place::Column(of) => names(self.columns_of(of, &situation.sources), word),
             Place::Anything => self.anything(word, &situation.sources, &grammar),
+            Place::Setting { changed } => settings(*changed, word, &grammar),
+            Place::Value(of) => values(of, word),
         };
         (situation.word_start, found)
     }
@@ -130,6 +132,40 @@ impl Completer {
         found.extend(columns);
         found
     }
+}
+
+/// Words that may stand where a setting does, and how it goes on then: most of them would be names otherwise.
+const BESIDE_SETTINGS: [(&str, &str); 7] = [
+    ("ALL", "ALL"),
+    ("CONSTRAINTS", "CONSTRAINTS ALL DEFERRED"),
+    ("LOCAL", "LOCAL zz = 1"),
+    ("ROLE", "ROLE NONE"),
+    ("SESSION", "SESSION zz = 1"),
+    ("TIME ZONE", "TIME ZONE 'zz'"),
+    ("TRANSACTION", "TRANSACTION READ ONLY"),
+];
+
+/// The settings whose names begin with the word, and the other words that may stand there, once one is begun.
+fn settings(changed: bool, word: &str, grammar: &Grammar) -> Vec<String> {
+    let known = reference::settings().filter(|of| of.is_changeable || !changed).map(|of| of.name);
+    let mut found: Vec<String> = known.filter(|name| begins(name, word)).map(str::to_string).collect();
+    if !word.is_empty() {
+        let is_next = |(_, example): &(&str, &str)| reads_on(grammar.before, example);
+        found.extend(keywords(BESIDE_SETTINGS.into_iter().filter(is_next).map(|(keyword, _)| keyword), word));
+    }
+    found
+}
+
+/// The values of a setting that begin with the word.
+fn values(setting: &str, word: &str) -> Vec<String> {
+    let listed = reference::settings().find(|of| of.name.eq_ignore_ascii_case(setting));
+    let listed = listed.iter().flat_map(|of| of.values).filter(|value| begins(value, word));
+    // (Not every value is a word that stands without quotes.)
+    let is_bare = |value: &str| value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let written = |value: &&str| if is_bare(value) { (*value).to_string() } else { format!("'{value}'") };
+    let mut found: Vec<String> = listed.map(written).collect();
+    found.extend(keywords(["DEFAULT"], word));
+    found
 }
 
 /// What the grammar lets follow a text that is the beginning of a statement: the parser is asked.
@@ -277,6 +313,24 @@ mod tests {
         assert_eq!(offered("select \"La| from missions"), ["\"Launch day\""]);
         assert_eq!(offered("select 'mi| from missions"), Vec::<String>::new());
         assert_eq!(offered("insert into crew (se|"), ["seat", "select"]);
+    }
+
+    #[test]
+    fn settings_and_their_values_are_offered() {
+        assert_eq!(at_the_end("set work_m").1, ["work_mem"]);
+        assert_eq!(at_the_end("SET LOCAL statement_t"), (10, vec!["statement_timeout".to_string()]));
+        assert_eq!(at_the_end("set datest").1, ["DateStyle"]);
+        assert_eq!(at_the_end("SET LOC").1, ["lock_timeout", "LOCAL"]);
+        assert_eq!(at_the_end("reset loc").1, ["lock_timeout"]);
+        assert_eq!(at_the_end("set ti").1, ["TimeZone", "time zone"]);
+        assert_eq!(at_the_end("set synchronous_commit to o").1, ["on", "off"]);
+        assert_eq!(at_the_end("set synchronous_commit = d").1, ["default"]);
+        // Shown, but not changed.
+        assert_eq!(at_the_end("show server_version_n").1, ["server_version_num"]);
+        assert_eq!(at_the_end("reset server_version_n").1, Vec::<String>::new());
+        assert!(at_the_end("show ").1.len() > 100);
+        assert_eq!(at_the_end("show al").1, ["all"]);
+        assert_eq!(at_the_end("update crew set se").1, ["seat"]);
     }
 
     #[test]

@@ -18,6 +18,13 @@ pub enum Place {
     Alias,
     /// A column of what is called so: `name.`
     Column(String),
+    /// A setting; `changed`: one that is to be changed.
+    Setting {
+        /// Behind SET or RESET.
+        changed: bool,
+    },
+    /// A value of the setting of this name.
+    Value(String),
     /// A column, a function, a keyword.
     Anything,
 }
@@ -108,10 +115,28 @@ fn place(before: &[Word<'_>]) -> Place {
     match before {
         [] => Place::Statement,
         [.., qualifier, dot] if dot.kind == TokenKind::Dot && qualifier.is_name() => Place::Column(qualifier.name()),
+        [show] if show.kind == TokenKind::Show => Place::Setting { changed: false },
+        [reset] if reset.kind == TokenKind::Reset => Place::Setting { changed: true },
+        [set, rest @ ..] if set.kind == TokenKind::Set => of_setting(rest),
         _ if relation_follows(before) => Place::Relation,
         [ahead @ .., relation] if relation.is_name() && relation_follows(ahead) => Place::Alias,
         _ => Place::Anything,
     }
+}
+
+/// What may follow these words of a SET.
+fn of_setting(before: &[Word<'_>]) -> Place {
+    let named = match before {
+        [reach, named @ ..] if matches!(reach.kind, TokenKind::Session | TokenKind::Local) => named,
+        named => named,
+    };
+    let [names @ .., last] = named else { return Place::Setting { changed: true } };
+    if !matches!(last.kind, TokenKind::To | TokenKind::Equal)
+        || !names.iter().all(|word| word.is_name() || word.kind == TokenKind::Dot)
+    {
+        return Place::Anything;
+    }
+    Place::Value(names.iter().map(|word| word.text.to_lowercase()).collect())
 }
 
 /// Whether a relation's name follows these words.
@@ -229,6 +254,15 @@ mod tests {
             ("select a -- from |\nb", Place::Inside),
             ("select /* a |", Place::Inside),
             ("select $$ from |", Place::Inside),
+            ("show |", Place::Setting { changed: false }),
+            ("set |", Place::Setting { changed: true }),
+            ("set session work|", Place::Setting { changed: true }),
+            ("reset |", Place::Setting { changed: true }),
+            ("set DateStyle = |", Place::Value("datestyle".into())),
+            ("set local pg_trgm.similarity_threshold to 0|", Place::Inside),
+            ("set local pg_trgm.word to |", Place::Value("pg_trgm.word".into())),
+            ("set a = b |", Place::Anything),
+            ("update t set |", Place::Anything),
         ] {
             assert_eq!(at(text).place, place, "{text}");
         }

@@ -40,10 +40,16 @@ const VALUES: &[(&str, &str)] = &[
     ("numeric(6,2)[]", "'{1.5,2}'"),
     ("date[]", "'{2000-01-01,infinity}'"),
     ("mood", "'sad', 'happy'"),
+    ("hstore", "'', 'a=>1', 'bb=>NULL', '\"\"=>\"\"', 'ä=>日'"),
+    // (An array has its element's OID, which of a type that was made is another in each database.)
     ("pair", "'(1,x)', '(,)', '(2,\"a b\")'"),
 ];
 
-const TYPES: &[&str] = &["CREATE TYPE mood AS ENUM ('sad', 'happy')", "CREATE TYPE pair AS (a integer, b text)"];
+const TYPES: &[&str] = &[
+    "CREATE EXTENSION hstore",
+    "CREATE TYPE mood AS ENUM ('sad', 'happy')",
+    "CREATE TYPE pair AS (a integer, b text)",
+];
 
 fn with_types<'e>(engine: &'e dyn Engine) -> Box<dyn Session + 'e> {
     let mut session = engine.session().expect("a session");

@@ -7,7 +7,7 @@ use cairn_conformance::engine::{CairnEngine, Engine, PostgresEngine, PostgresSer
 use cairn_conformance::tpch::insert_statements;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cairndb/tests/tpch")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/tpch")
 }
 
 fn read(name: &str) -> String {

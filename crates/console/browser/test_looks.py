@@ -43,7 +43,7 @@ Promise.all([pixels(arguments[0]), pixels(arguments[1])]).then(([a, b]) => {
 }, () => done(1));"""
 
 # What is another each time is not seen.
-MASKED = ".told, time, output, .plot svg, [aria-label=Activity] td, [aria-label=Databases] td"
+MASKED = ".told, time, output, .plot svg, [aria-label=Activity] td, [aria-label=Databases] td, [aria-label=Audit] td"
 
 
 # Of letters that are the same on every machine which has these (Debian: fonts-dejavu-core).
@@ -103,6 +103,7 @@ def diagram(browser):
 
 
 def data(browser):
+    until(browser, lambda: "crew" in " ".join(texts(browser, "#table option")))
     choose(browser, "#table", "crew")
     until(browser, lambda: "1905-07-29" in cells(browser))
 
@@ -136,7 +137,11 @@ def tokens(browser):
     one(browser, "[aria-label=Tokens] p")
 
 
-PANELS = [query, schema, diagram, data, documents, live, events, metrics, databases, tokens]
+def audit(browser):
+    until(browser, lambda: texts(browser, "[aria-label='What happened'] td"))
+
+
+PANELS = [query, schema, diagram, data, documents, live, events, metrics, databases, tokens, audit]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

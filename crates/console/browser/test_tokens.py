@@ -89,7 +89,7 @@ def test_a_token_that_ends_ends_what_is_looked_at(tmp_path, browser):
         one(browser, "#watch").click()
         until(browser, lambda: "0 rows" in one(browser, "#watching").text)
         # What is told without being asked ends by itself.
-        until(browser, lambda: "ended" in one(browser, "#watching").text)
+        until(browser, lambda: one(browser, "#watching").text == "The server has ended it: the token has expired.")
         look(browser, "query")
         one(browser, "#sql").send_keys(Keys.CONTROL, Keys.ENTER)
         until(browser, lambda: "The session has ended" in one(browser, "[role=alert]").text)

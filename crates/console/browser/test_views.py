@@ -60,6 +60,15 @@ def test_a_chart_is_guessed_from_the_columns_and_changed_by_hand(served, browser
     assert "nothing to draw" in one(browser, ".chart").text
 
 
+def told_uses(browser):
+    """Of a table, and of its primary key: how often it was used, and what was read of it."""
+    whole = [text for text in texts(browser, ".inside p") if text.startswith("Read whole")]
+    keys = [row for row in texts(browser, ".inside tr") if "crew_pkey" in row]
+    cells = browser.execute_script("""return [...document.querySelectorAll(".inside tr")].filter((row) => row.textContent.includes("crew_pkey"))
+        .flatMap((row) => [...row.children].slice(2).map((cell) => cell.textContent))""")
+    return (whole[0].split(",")[0], cells) if whole and keys else None
+
+
 def test_a_thousand_tables_are_a_tree_at_once(served, browser):
     browser.get(served)
     one(browser, "#sql")
@@ -102,6 +111,14 @@ def test_a_thousand_tables_are_a_tree_at_once(served, browser):
     columns, indexes, constraints = texts(browser, ".inside table")
     assert "idintegeryes" in columns and "nametext" in columns
     assert "crew_name ON public.crew" in indexes and "PRIMARY KEY (id)" in constraints
+    assert told_uses(browser) == ("Read whole 0 times (0 rows)", ["0", "0"])
+    for _ in range(3):
+        sql(browser, "SELECT name FROM crew WHERE id = 3")
+    sql(browser, "SELECT count(name) FROM crew")
+    button(browser, "Look again").click()
+    until(browser, lambda: not browser.find_elements(By.CSS_SELECTOR, ".inside"))
+    [item for item in browser.find_elements(By.CSS_SELECTOR, ".item summary") if item.is_displayed()][0].send_keys(Keys.ENTER)
+    until(browser, lambda: told_uses(browser) == ("Read whole 1 times (0 rows)", ["3", "0"]))
     button(browser, "Look at rows").click()
     until(browser, lambda: "SELECT" in one(browser, ".told").text)
     assert one(browser, "#sql").get_property("value") == "SELECT * FROM public.crew LIMIT 1000"

@@ -2,6 +2,7 @@
 
 import { activity } from "./activity.js";
 import { ask, onLeave } from "./ask.js";
+import { audit } from "./audit.js";
 import { data } from "./data.js";
 import { el, kept } from "./dom.js";
 import { events } from "./events.js";
@@ -15,7 +16,7 @@ import { schema } from "./schema.js";
 import { tokens } from "./tokens.js";
 
 // What there is to look at. A view is made when it is first looked at; it is told when it comes into sight, and when it goes.
-const VIEWS = { query, schema, diagram, data, documents, live, events, activity, metrics, databases, tokens };
+const VIEWS = { query, schema, diagram, data, documents, live, events, activity, metrics, databases, tokens, audit };
 
 const page = document.getElementById("page");
 let look = () => {};

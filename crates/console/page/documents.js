@@ -6,6 +6,7 @@ import { Editor, collectionPath } from "./document.js";
 import { parsed, written } from "./json.js";
 
 const PAGE = 50;
+const IDS = ["text", "uuid", "bigint"];
 const RULES = ["list", "view", "create", "update", "delete"];
 
 export function documents({ database, who }) {
@@ -22,6 +23,7 @@ export function documents({ database, who }) {
   const node = el("section", { class: "documents", "aria-label": "Documents" },
     el("form", { class: "bar", submit: (event) => (event.preventDefault(), find()) }, choice, filter, sort, el("button", {}, "Find"),
       mayWrite && el("button", { type: "button", click: () => open(null) }, "New document"),
+      who.scopes.includes("manage") && el("button", { type: "button", click: () => make() }, "New collection"),
       who.scopes.includes("manage") && el("button", { type: "button", click: () => showRules().catch(fail) }, "Rules"), said), wrong, rules,
     el("div", { class: "beside" }, el("div", {}, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Found" },
       el("table", {}, el("thead", {}, el("tr", {}, ...["Id", "Version", "Document"].map((name) => el("th", { scope: "col" }, name)))), rows)), more), one));
@@ -30,11 +32,13 @@ export function documents({ database, who }) {
   const fail = (refused) => wrong.replaceChildren(problem(refused.problem ?? { message: refused.message }));
   const collection = () => collectionPath(of, choice.value);
 
-  async function load() {
+  // `wanted`: the collection to look at first.
+  async function load(wanted) {
     of = database();
     try {
       const { collections } = await ask("GET", path(of) + "/collections");
       choice.replaceChildren(...collections.map((name) => el("option", {}, name)));
+      if (collections.includes(wanted)) choice.value = wanted;
       if (collections.length) return find();
       clear();
       said.textContent = "There are no collections yet.";
@@ -84,6 +88,29 @@ export function documents({ database, who }) {
     } catch (refused) {
       fail(refused);
     }
+  }
+
+  function make() {
+    const name = el("input", { id: "new-name", required: true, autocomplete: "off", spellcheck: "false" });
+    const ids = el("select", { id: "new-ids" }, ...IDS.map((kind) => el("option", {}, kind)));
+    const feed = el("input", { id: "new-feed", type: "checkbox", checked: true });
+    const told = el("div", {});
+    const create = async (event) => {
+      event.preventDefault();
+      try {
+        await ask("PUT", collectionPath(of, name.value), { ids: ids.value, change_feed: feed.checked });
+        dialog.close();
+        await load(name.value);
+      } catch (refused) {
+        told.replaceChildren(problem(refused.problem ?? { message: refused.message }));
+      }
+    };
+    const dialog = el("dialog", { "aria-label": "A new collection", close: () => dialog.remove() }, el("form", { class: "token", submit: create }, el("h2", {}, "A new collection"),
+      el("div", { class: "field" }, el("label", { for: "new-name" }, "Name"), name), el("div", { class: "field" }, el("label", { for: "new-ids" }, "Ids are of the type"), ids),
+      el("div", { class: "field" }, el("label", { for: "new-feed" }, "Keeps a change feed"), feed), told,
+      el("div", { class: "bar" }, el("button", { class: "main" }, "Make the collection"), el("button", { type: "button", click: () => dialog.close() }, "Cancel"))));
+    document.body.append(dialog);
+    dialog.showModal();
   }
 
   async function showRules() {

@@ -1,10 +1,13 @@
-// What happens: a collection's change feed, and what channels tell.
+// What happens: the change feed of a collection or of another table, and what channels tell.
 
 import { ask, database as path, rows, stream } from "./ask.js";
 import { collectionPath } from "./document.js";
 import { counted, el, kept, problem } from "./dom.js";
 import { parsed, written } from "./json.js";
 
+// Tables with a feed, collections among them: as SQL names them, and as collections are called.
+const FEEDS = `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), CASE n.nspname WHEN 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind = 'r' AND 'change_feed=on' = ANY (c.reloptions) ORDER BY 1`;
 // How many of them are shown.
 const SHOWN = 500;
 
@@ -71,9 +74,11 @@ class Stream {
 const time = () => el("time", {}, new Date().toTimeString().slice(0, 8));
 
 function changes(database) {
-  const choice = el("select", { id: "followed", "aria-label": "Collection" });
+  const choice = el("select", { id: "followed", "aria-label": "Collection or table", change: () => (filter.disabled = isTable()) });
+  const isTable = () => choice.selectedOptions[0]?.dataset.kind === "table";
   const filter = el("input", { id: "followed-filter", "aria-label": "Filter", placeholder: '{"open": true}', spellcheck: "false" });
-  const feed = new Stream("follow", "Follow", ["Time", "Change", "Id", "Version", "Document"], async (signal, told, wrong) => {
+  const feed = new Stream("follow", "Follow", ["Time", "Change", "Id", "Version", "Document or row"], async (signal, told, wrong) => {
+    if (isTable()) return follow(choice.value, signal, told, wrong);
     const wanted = filter.value.trim();
     if (wanted) parsed(wanted);
     // (There are no headers of a stream before it tells something: it is as if it had begun.)
@@ -85,17 +90,31 @@ function changes(database) {
       told([time(), event, data.id ?? "", String(data.version ?? ""), doc === undefined ? "" : written(doc).slice(0, 500)]);
     });
   });
+  // (As above. Numbers keep their digits.)
+  const follow = (table, signal, told, wrong) => {
+    told(null);
+    return stream(`${path(database())}/changes?table=${encodeURIComponent(table)}`, undefined, signal, (event, data, text) => {
+      if (event === "error" || event === "end") return wrong(data);
+      const { old, new: now } = parsed(text);
+      const row = now ?? old;
+      told([time(), event, "", "", row === undefined ? "" : written(row).slice(0, 500)]);
+    });
+  };
+  const group = (label, kind, names) => names.length && el("optgroup", { label }, ...names.map((name) => el("option", { "data-kind": kind }, name)));
   const form = el("form", { class: "bar", submit: (event) => (event.preventDefault(), feed.start()) }, choice, filter, feed.begins, feed.stops, feed.said);
   let of = null;
   return {
-    node: el("section", { class: "events", "aria-label": "Change feed" }, el("h2", {}, "Change feed of a collection"), form, feed.node),
+    node: el("section", { class: "events", "aria-label": "Change feed" }, el("h2", {}, "Change feed of a collection or table"), form, feed.node),
     end: (why) => feed.end(why),
     async show() {
       if (of === database()) return;
       of = database();
-      const told = await ask("GET", path(of) + "/collections").catch(() => ({ collections: [] }));
-      choice.replaceChildren(...told.collections.map((name) => el("option", {}, name)));
-      feed.begins.disabled = !told.collections.length;
+      // (Who may not run SQL follows collections.)
+      const [{ collections }, tables] = await Promise.all([ask("GET", path(of) + "/collections").catch(() => ({ collections: [] })), rows(of, FEEDS).catch(() => [])]);
+      const groups = [group("Collections", "collection", collections), group("Tables", "table", tables.filter(([, name]) => !collections.includes(name)).map(([name]) => name))].filter(Boolean);
+      choice.replaceChildren(...groups);
+      feed.begins.disabled = !groups.length;
+      filter.disabled = isTable();
     },
   };
 }

@@ -32,6 +32,7 @@ export function live({ database }) {
     kept.set("watched", text.value);
     place.replaceChildren();
     let rows = null;
+    let why = "The server has ended it.";
     try {
       const body = { sql: text.value };
       await stream(path(database()) + "/live", body, own.signal, (event, told) => {
@@ -43,9 +44,11 @@ export function live({ database }) {
           said.textContent = `${counted(rows.count)} rows${rows.count > SHOWN ? `, ${SHOWN} of them shown` : ""}; ${rows.changes} changes.`;
         } else if (event === "error") {
           place.append(problem(told));
+        } else if (event === "end") {
+          why = `The server has ended it: ${told.message}.`;
         }
       });
-      if (over === own) end("The server has ended it.");
+      if (over === own) end(why);
     } catch (refused) {
       if (over !== own) return;
       place.append(problem(refused.problem ?? { message: String(refused) }));

@@ -12,8 +12,9 @@ const FUNCTIONS = `SELECT quote_ident(n.nspname) || '.' || quote_ident(p.proname
 const COLUMNS = `SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid)
   FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
   WHERE a.attrelid = $1::bigint::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`;
-const INDEXES = `SELECT pg_get_indexdef(i.indexrelid), pg_relation_size(i.indexrelid), s.idx_scan
+const INDEXES = `SELECT pg_get_indexdef(i.indexrelid), pg_relation_size(i.indexrelid), s.idx_scan, s.idx_tup_read
   FROM pg_index i LEFT JOIN pg_stat_user_indexes s ON s.indexrelid = i.indexrelid WHERE i.indrelid = $1::bigint::oid ORDER BY 1`;
+const USES = "SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relid = $1::bigint::oid AND seq_scan IS NOT NULL";
 const CONSTRAINTS = "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = $1::bigint::oid ORDER BY conname";
 const TRIGGERS = "SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = $1::bigint::oid AND NOT tgisinternal ORDER BY tgname";
 const SIZE = "SELECT pg_total_relation_size($1::bigint::oid)";
@@ -53,14 +54,15 @@ export function schema({ database, go }) {
   async function relation(name, kind, oid) {
     const of = (sql) => rows(database(), sql, oid);
     const isTable = "rpm".includes(kind);
-    const [columns, indexes, constraints, triggers, size, text] = await Promise.all([of(COLUMNS), isTable ? of(INDEXES) : [], isTable ? of(CONSTRAINTS) : [],
+    const [columns, indexes, uses, constraints, triggers, size, text] = await Promise.all([of(COLUMNS), isTable ? of(INDEXES) : [], isTable ? of(USES) : [], isTable ? of(CONSTRAINTS) : [],
       kind === "S" ? [] : of(TRIGGERS), isTable ? of(SIZE) : [[null]], "vm".includes(kind) ? of(VIEW) : [[null]]]);
     return [
       el("p", { class: "bar" }, el("button", { click: () => go("query", `SELECT * FROM ${name} LIMIT 1000`) }, "Look at rows"),
         kind !== "S" && el("button", { click: () => go("data", oid) }, "Open as a grid"), size[0][0] === null ? "" : " " + bytes(size[0][0])),
       list("Columns of " + name, ["Column", "Type", "Not null", "Default"], columns.map(([name, type, not, value]) => [name, type, not ? "yes" : "", value])),
-      indexes.length && list("Indexes of " + name, ["Index", "Size", "Scans"], indexes.map(([text, size, scans]) =>
-        [text, size ? bytes(size) : "with the table", scans ?? "not counted"])),
+      indexes.length && list("Indexes of " + name, ["Index", "Size", "Scans", "Entries read"], indexes.map(([text, size, scans, read]) =>
+        [text, size ? bytes(size) : "with the table", ...[scans, read].map((of) => (of === null ? "not counted" : counted(of)))])),
+      uses.length && el("p", {}, `Read whole ${counted(uses[0][0])} times (${counted(uses[0][1])} rows), and by its indexes as often as they say, since the database was opened.`),
       constraints.length && list("Constraints of " + name, ["Constraint", "Definition"], constraints),
       triggers.length && list("Triggers of " + name, ["Trigger", "Definition"], triggers),
       text[0][0] && el("pre", { tabindex: "0", "aria-label": "What it selects" }, text[0][0]),

@@ -36,6 +36,7 @@ pub const FILES: &[File] = &[
     file!("activity.js", SCRIPT),
     file!("app.js", SCRIPT),
     file!("ask.js", SCRIPT),
+    file!("audit.js", SCRIPT),
     file!("chart.js", SCRIPT),
     file!("data.js", SCRIPT),
     file!("databases.js", SCRIPT),

@@ -32,6 +32,7 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(services: Services, options: Options, stopping: watch::Receiver<bool>) -> Result<App, Error> {
+        services.own().map_or(Ok(()), Tokens::forget_logins)?;
         let own = services.own().map(|own| Database::over(own.clone(), &cairndb_async::Options::default().workers(1)));
         let pool = options.workers.map_or_else(|| Pool::sized(options.workers_max), Pool::fixed);
         let databases = Databases::new(services.clone(), pool, options.queue);

@@ -2,12 +2,14 @@
 //!
 //! Whoever may not is refused before it is looked whether there is what is asked for, and before a body is taken.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::header::HeaderMap;
 use axum::http::request::Parts;
+use cairn_server::Level;
 use cairndb::{Collection, Connection, Error};
 use serde::de::DeserializeOwned;
 
@@ -49,6 +51,13 @@ impl Asking {
     /// The database, for who may do this with some of the collection's documents.
     pub(crate) async fn documents(&self, scope: Scope) -> Result<Arc<Open>, Problem> {
         self.app.documents(&self.principal, (&self.names.database, &self.names.collection), scope).await
+    }
+
+    /// Tells the log that something was done to the database, and whose token did it.
+    pub(crate) fn log(&self, event: &str, more: &[(&str, &dyn Display)]) {
+        let token = self.principal.name();
+        let own: [(_, &dyn Display); 2] = [("database", &self.names.database), ("token", &token)];
+        self.app.services.log(Level::Info, event, &[&own[..], more].concat());
     }
 
     /// The collection, as who asks sees it.

@@ -65,11 +65,11 @@ pub(crate) async fn stream(
 }
 
 /// The place is gone: who asks has to begin again. (Nothing else that is asked at the beginning fails so.)
-fn too_old(error: Error) -> Problem {
+pub(crate) fn too_old(error: Error) -> Problem {
     match error.sqlstate() {
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
             let problem = Problem::new(StatusCode::GONE, error.sqlstate(), error.message());
-            problem.hint("Read the documents again, and listen without Last-Event-ID.")
+            problem.hint("Read again what is followed, and listen without Last-Event-ID.")
         }
         _ => error.into(),
     }

@@ -50,6 +50,22 @@ impl Principal {
         }
     }
 
+    /// Whether he manages all of the server: what is of all databases is for nobody else. SQLSTATE 42501.
+    pub(crate) fn check_all(&self) -> Result<(), Problem> {
+        match self {
+            Principal::Anybody => Ok(()),
+            Principal::Token(token)
+                if token.scopes.contains(&Scope::Manage)
+                    && token.databases.is_empty()
+                    && token.collections.is_empty() =>
+            {
+                Ok(())
+            }
+            _ => Err(refused("the token does not let all of the server be managed".to_owned())
+                .hint("It takes the scope manage, for all databases and collections.")),
+        }
+    }
+
     /// The same, of a collection's documents, which are looked at through [`Principal::collection`].
     pub(crate) fn check_documents(&self, database: &str, collection: &str, scope: Scope) -> Result<(), Problem> {
         match self {

@@ -14,7 +14,9 @@ use tower_http::cors::CorsLayer;
 use crate::app::App;
 use crate::console;
 use crate::problem::Problem;
-use crate::{aggregate, batch, bulk, changes, collections, documents, guard, live, query, rules, sql, watched};
+use crate::{
+    aggregate, audit, batch, bulk, changes, collections, documents, feeds, guard, live, query, rules, sql, watched,
+};
 
 /// Everything.
 pub(crate) fn all(app: &Arc<App>) -> Router {
@@ -38,7 +40,9 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         .route(&of("/bulk"), post(bulk::insert))
         .route("/db/{database}/batch", post(batch::run))
         .route("/db/{database}/sql", post(sql::run))
+        .route("/db/{database}/changes", get(feeds::stream))
         .route("/db/{database}/live", get(live::get).post(live::post))
+        .route("/audit", get(audit::list))
         .route("/openapi.json", get(watched::openapi));
     let router = if app.options().console { console::routes(router) } else { router };
     finished(watchers(router), app)

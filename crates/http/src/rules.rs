@@ -37,11 +37,17 @@ pub(crate) async fn put(asking: Asking, body: Body) -> Answer {
     (rules.list, rules.view) = (said.list, said.view);
     (rules.create, rules.update, rules.delete) = (said.create, said.update, said.delete);
     asking.with_collection(Scope::Manage, move |collection| collection.set_rules(&rules)).await?;
+    log(&asking, "set");
     Ok(empty())
 }
 
 /// Takes all of them away.
 pub(crate) async fn delete(asking: Asking) -> Answer {
     asking.with_collection(Scope::Manage, |collection| collection.set_rules(&Rules::default())).await?;
+    log(&asking, "taken away");
     Ok(empty())
+}
+
+fn log(asking: &Asking, what: &str) {
+    asking.log("rules", &[("collection", &asking.names.collection), ("what", &what)]);
 }

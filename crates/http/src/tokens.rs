@@ -17,6 +17,10 @@ const MAKE: &str = "CREATE SCHEMA IF NOT EXISTS server;
 const FIND: &str = "SELECT name, scopes, databases, collections, expires
     FROM server.tokens WHERE digest = $1";
 
+const MAKE_LOGINS: &str = "CREATE TABLE IF NOT EXISTS server.logins (digest text PRIMARY KEY, token text NOT NULL, expires timestamptz NOT NULL)";
+const TAKE_LOGIN: &str = "DELETE FROM server.logins WHERE digest = $1 AND expires > now() RETURNING token";
+const FORGET_LOGINS: &str = "DELETE FROM server.logins";
+
 /// Lists the tokens of a server's own database, without what could be used of them.
 pub const LIST_TOKENS: &str = "SELECT name, array_to_string(scopes, ','), array_to_string(databases, ','),
     array_to_string(collections, ','), coalesce(expires::text, ''), created::text FROM server.tokens ORDER BY name";
@@ -65,6 +69,17 @@ pub fn revoke_token(name: &str) -> String {
     format!("DELETE FROM server.tokens WHERE name = {}", literal(name))
 }
 
+/// A script that puts a token into a server's own database, and a secret that begins one session of the console of it, if it is used within ten minutes. What a
+/// server that starts finds of such secrets was meant for another.
+pub fn create_console_login(token: &Token, once: &Secret) -> String {
+    let [digest, token_digest] = [once.digest(), token.digest.clone()].map(|text| literal(&text));
+    format!(
+        "{}; {MAKE_LOGINS}; DELETE FROM server.logins WHERE expires < now();
+         INSERT INTO server.logins (digest, token, expires) VALUES ({digest}, {token_digest}, now() + interval '10 minutes')",
+        create_token(token)
+    )
+}
+
 fn literal(text: &str) -> String {
     match text.contains('\\') {
         true => format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
@@ -83,6 +98,14 @@ impl Tokens {
         Tokens { own }
     }
 
+    /// Forgets secrets that were made for a server that ran before: who has its address now may be another.
+    pub(crate) fn forget_logins(own: &cairndb::Database) -> Result<(), Error> {
+        match own.connect()?.execute(FORGET_LOGINS, ()) {
+            Err(error) if !is_missing(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// The token of a secret, if it is one and its time is not over.
     pub(crate) async fn of(&self, configured: &[Token], secret: &str) -> Result<Option<Arc<Token>>, Error> {
         self.of_digest(configured, &digest(secret)).await
@@ -95,6 +118,18 @@ impl Tokens {
             None => self.stored(digest).await?,
         };
         Ok(token.filter(|token| !token.has_expired()).map(Arc::new))
+    }
+
+    /// The token that a secret of [`create_console_login`] stands for, this one time.
+    pub(crate) async fn of_login(&self, configured: &[Token], secret: &str) -> Result<Option<Arc<Token>>, Error> {
+        let Some(own) = &self.own else { return Ok(None) };
+        let digest = digest(secret);
+        let taken = own.query_optional(TAKE_LOGIN, (digest.as_str(),), |row| row.get::<String>(0)).await;
+        match taken {
+            Ok(Some(token)) => self.of_digest(configured, &token).await,
+            Err(error) if !is_missing(&error) => Err(error),
+            _ => Ok(None),
+        }
     }
 
     /// Those of the server's own database; `None`: it has none, so the configuration has all that there are.

@@ -48,7 +48,7 @@ fn main() {
     println!("the same, buffers kept {:8.0} ns", nanoseconds_in_a_room(point, 200_000));
     let update = "UPDATE accounts SET balance = balance - 10 WHERE id = 42";
     println!("point UPDATE           {:8.0} ns", nanoseconds(update, 200_000));
-    let tpch = include_str!("../../cairndb/tests/tpch/queries.sql");
+    let tpch = include_str!("../../bench/tpch/queries.sql");
     let times: Vec<f64> = split_statements(tpch).map(|query| nanoseconds(query.text, 5_000)).collect();
     let (mean, most) = (times.iter().sum::<f64>() / times.len() as f64, times.iter().fold(0.0_f64, |a, b| a.max(*b)));
     println!("{} TPC-H queries      {mean:8.0} ns on average, {most:.0} at most", times.len());

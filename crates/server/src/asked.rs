@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use cairndb::{Error, ServedDatabase, ServedSession, ServedStatement, Server, SqlState, Wait};
 
 use crate::activity::State;
-use crate::log::Log;
+use crate::log::{Level, Log};
 use crate::registry::{Entry, Who};
 use crate::server::Shared;
 use crate::statements::{Counted, Key};
@@ -35,6 +35,18 @@ impl fmt::Debug for Asked {
 impl Asked {
     fn may_see(&self, user: &str) -> bool {
         !self.reads_only || *self.who.user == *user
+    }
+
+    /// Tells that this one has stopped what another does.
+    fn log(&self, event: &str, (process, other): (i32, &Entry)) {
+        let of: [(_, &dyn fmt::Display); 5] = [
+            ("process", &process),
+            ("user", &other.who.user),
+            ("database", &other.who.database),
+            ("by", &self.who.user),
+            ("by_process", &self.process),
+        ];
+        self.shared.options().log.line(Level::Info, event, &of);
     }
 
     /// The session, if there is one; SQLSTATE 42501 where it is not for this one to stop.
@@ -134,13 +146,16 @@ impl Server for Asked {
     }
 
     fn cancel(&self, process: i32) -> Result<bool, Error> {
-        let other = self.other(process, "cancel query")?;
-        Ok(other.inspect(|entry| entry.stop_statement()).is_some())
+        let Some(other) = self.other(process, "cancel query")? else { return Ok(false) };
+        other.stop_statement();
+        self.log("cancelled", (process, &other));
+        Ok(true)
     }
 
     fn terminate(&self, process: i32, wait_ms: u64) -> Result<Option<bool>, Error> {
         let Some(other) = self.other(process, "terminate process")? else { return Ok(None) };
         let until = Instant::now().checked_add(Duration::from_millis(wait_ms));
+        self.log("terminated", (process, &other));
         loop {
             self.shared.registry.end(&other);
             if wait_ms == 0 || process == self.process || self.shared.registry.session(process).is_none() {

@@ -123,6 +123,20 @@ impl DatabaseStatement {
     }
 
     /// What PostgreSQL calls it when it is done.
+    /// Of which database it is, and what becomes of that: the names of both, as the log has them.
+    pub(crate) fn told(&self) -> [(&'static str, &str); 2] {
+        match self {
+            DatabaseStatement::Create { name } | DatabaseStatement::Drop { name, .. } => [("name", name), ("what", "")],
+            DatabaseStatement::Rename { name, to } => [("name", name), ("to", to)],
+            DatabaseStatement::Set { name, setting, .. } | DatabaseStatement::SetFromCurrent { name, setting } => {
+                [("name", name), ("set", setting)]
+            }
+            DatabaseStatement::Reset { name, setting } => {
+                [("name", name), ("reset", setting.as_deref().unwrap_or("all"))]
+            }
+        }
+    }
+
     pub(crate) fn tag(&self) -> &'static str {
         match self {
             DatabaseStatement::Create { .. } => "CREATE DATABASE",

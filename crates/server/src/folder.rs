@@ -111,6 +111,10 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), options, own, kept, slots: Mutex::default() })
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(crate) fn own(&self) -> &Database {
         &self.own
     }

@@ -6,6 +6,7 @@
 mod access;
 mod activity;
 mod asked;
+mod audit;
 #[cfg(feature = "tls")]
 mod certificate;
 mod copy;
@@ -34,6 +35,7 @@ mod throttle;
 mod tls;
 
 pub use access::{Access, Method, Network, User};
+pub use audit::Event;
 pub use cairn_wire::{Limits, Verifier};
 pub use cairndb::Ceilings;
 pub use folder::Lease;

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::audit::Audit;
 use cairn_parser::TokenKind;
 use cairn_parser::token::{Lexer, Placeholders};
 
@@ -19,7 +20,11 @@ type Take = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Where the lines go; by default nowhere.
 #[derive(Clone, Default)]
-pub struct Log(Option<Take>);
+pub struct Log {
+    take: Option<Take>,
+    /// What of them is kept.
+    audit: Option<Arc<Audit>>,
+}
 
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,7 +51,12 @@ impl Log {
     /// let options = cairn_server::Options { log, ..Default::default() };
     /// ```
     pub fn to(take: impl Fn(&str) + Send + Sync + 'static) -> Log {
-        Log(Some(Arc::new(take)))
+        Log { take: Some(Arc::new(take)), audit: None }
+    }
+
+    /// The same, of which some is kept here.
+    pub(crate) fn kept_in(self, audit: &Arc<Audit>) -> Log {
+        Log { audit: Some(audit.clone()), ..self }
     }
 
     /// To standard error. Where nobody reads it, there is nobody to tell.
@@ -56,15 +66,20 @@ impl Log {
 
     /// Tells that something happened.
     pub(crate) fn line(&self, level: Level, event: &str, of: &[(&str, &dyn Display)]) {
-        let Some(take) = &self.0 else { return };
+        let audit = self.audit.as_ref().filter(|_| Audit::keeps(event));
+        if audit.is_none() && self.take.is_none() {
+            return;
+        }
+        let (time, of): (_, Vec<_>) = (now(), of.iter().map(|(name, value)| (*name, value.to_string())).collect());
+        audit.iter().for_each(|audit| audit.add(&time, event, &of));
+        let Some(take) = &self.take else { return };
         let level = match level {
             Level::Info => "info",
             Level::Warning => "warning",
             Level::Error => "error",
         };
-        let mut line = format!("time={} level={level} event={event}", now());
+        let mut line = format!("time={time} level={level} event={event}");
         for (name, value) in of {
-            let value = value.to_string();
             let is_plain = |ch: char| ch.is_ascii_alphanumeric() || "-_.:/[]%".contains(ch);
             // A String takes all that is written to it.
             let _ = match !value.is_empty() && value.chars().all(is_plain) {

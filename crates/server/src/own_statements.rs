@@ -1,5 +1,6 @@
 //! A session does what a statement of the server's says: only in the server's own database.
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use cairndb::{Connection, Error, Notice, SqlState};
@@ -73,7 +74,9 @@ impl Session<'_> {
                 }
             }
         }
-        self.log(Level::Info, "database", &[("statement", &tag)]);
+        let [name, more] = statement.told();
+        let all: [(_, &dyn Display); 3] = [("statement", &tag), (name.0, &name.1), (more.0, &more.1)];
+        self.log(Level::Info, "database", if more.1.is_empty() { &all[..2] } else { &all });
         Ok(tag.to_owned())
     }
 

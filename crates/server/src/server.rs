@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use cairndb::{Ceilings, Database, Error, SqlState};
 
+use crate::audit::Audit;
 use crate::databases::Databases;
 use crate::folder::{Folder, OWN};
 use crate::line::Line;
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// Who keeps databases that nobody uses, each by what has it let go of one.
     pub(crate) keepers: RwLock<Vec<LetGo>>,
+    /// What is kept of the log.
+    pub(crate) audit: Arc<Audit>,
 }
 
 /// See [`Services::on_letting_go`].
@@ -156,7 +159,9 @@ impl Server {
         getrandom::fill(&mut secret).map_err(|error| io_error("the system's randomness", &io::Error::other(error)))?;
         let (throttle, metrics) = (Throttle::new(secret), Metrics::default());
         let statements = Statements::new(options.statements_max);
-        let options = RwLock::new(Arc::new(options));
+        let audit = Arc::new(Audit::new(databases.folder().map(Folder::path)));
+        let log = options.log.clone().kept_in(&audit);
+        let options = RwLock::new(Arc::new(Options { log, ..options }));
         let shared = Arc::new(Shared {
             databases,
             options,
@@ -166,6 +171,7 @@ impl Server {
             statements,
             metrics,
             keepers: RwLock::default(),
+            audit,
         });
         // What was begun ends, should something that follows fail.
         let mut running = Running {
@@ -302,7 +308,8 @@ impl Running {
         options.check()?;
         restart.extend(needs_restart);
         let shown = |names: &[&str]| if names.is_empty() { "nothing".to_owned() } else { names.join(",") };
-        let log = options.log.clone();
+        let log = options.log.clone().kept_in(&self.shared.audit);
+        let options = Options { log: log.clone(), ..options };
         #[cfg(unix)]
         if let Some(socket) = &self.socket {
             restrict(socket, &options)

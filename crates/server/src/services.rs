@@ -7,6 +7,7 @@ use std::time::Duration;
 use cairndb::{Database, Error, ServedSession, ServedStatement, SqlState};
 
 use crate::asked::{told_session, told_statement};
+use crate::audit::Event;
 use crate::folder::Lease;
 use crate::log::{Level, Log};
 use crate::options::Options;
@@ -81,6 +82,11 @@ impl Services {
     /// Tells the log that something happened.
     pub fn log(&self, level: Level, event: &str, of: &[(&str, &dyn Display)]) {
         self.0.options().log.line(level, event, of);
+    }
+
+    /// What is kept of the log of who came and went, and of what was done, the last one first: for who may know all that.
+    pub fn audit(&self) -> Vec<Event> {
+        self.0.audit.all()
     }
 
     /// A statement of a client's has begun to answer, or is over: it is counted, as one of this user's in this database, and told of where it took long.

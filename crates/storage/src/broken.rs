@@ -206,6 +206,8 @@ pub enum Broken {
     PlaceKept,
     /// The entry that follows is taken for that of the next key.
     NextUnchecked,
+    /// A run of removals takes whatever has the place of what is gone for the next key's entry.
+    RunByPlace,
     /// Moving a short transaction's list to pages does not spill.
     ListUnspilled,
     /// Salvage takes entries that may have been deleted for those that are there.

@@ -336,6 +336,9 @@ fn sweep(
     if rng.below(2) == 0 {
         insert_each(transaction, tree, (&keys, &mut *model), rng, page_size);
     }
+    if rng.below(3) == 0 {
+        return delete_each(transaction, tree, (&keys, model), rng);
+    }
     for (at, key) in keys.iter().enumerate() {
         if rng.below(3) > 0 {
             assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
@@ -375,6 +378,38 @@ fn sweep(
         if rng.below(3) > 0 {
             assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
         }
+    }
+}
+
+/// Removes all or some of the entries in one go; keys that are not there, that come twice, that descend count for nothing, or as they are.
+fn delete_each(
+    transaction: &cairn_storage::Transaction,
+    tree: TreeId,
+    (keys, model): (&[Vec<u8>], &mut Model),
+    rng: &mut Rng,
+) {
+    let (all, backwards) = (rng.below(3) == 0, rng.below(6) == 0);
+    let mut wanted = Vec::new();
+    for key in keys {
+        if all || rng.below(2) == 0 {
+            wanted.push(key.clone());
+        }
+        match rng.below(30) {
+            0 => wanted.push(key.clone()),
+            1 => wanted.push([key.as_slice(), b"not there"].concat()),
+            2 => wanted.push(rng.key()),
+            _ => {}
+        }
+    }
+    if backwards {
+        wanted.reverse();
+    }
+    let mut list = KeyList::default();
+    wanted.iter().for_each(|key| list.push(key));
+    let removed = wanted.iter().filter(|key| model.remove(*key).is_some()).count();
+    assert_eq!(transaction.writer().unwrap().delete_each(tree, &list).unwrap(), removed);
+    for key in wanted.iter().chain(keys) {
+        assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
     }
 }
 
@@ -492,6 +527,11 @@ fn what_is_appended_in_spite_of_a_savepoint_is_noticed() {
 #[test]
 fn a_run_of_patches_that_does_not_look_at_the_next_key_is_noticed() {
     broken::must_be_caught(Broken::NextUnchecked, small_pages_agree_with_a_sorted_map);
+}
+
+#[test]
+fn a_run_of_removals_that_goes_by_the_place_alone_is_noticed() {
+    broken::must_be_caught(Broken::RunByPlace, small_pages_agree_with_a_sorted_map);
 }
 
 #[test]

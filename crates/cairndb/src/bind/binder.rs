@@ -11,6 +11,7 @@ use cairn_parser::{self as ast, Span, TokenKind};
 
 use super::ParameterTypes;
 use super::definitions::definition::Noted;
+use super::deparse::Facts;
 use super::relations::search::Carried;
 use super::relations::star::Stars;
 use crate::catalog::{Catalog, Definition, ObjectId, PlanDependencies, Table};
@@ -95,6 +96,8 @@ pub(super) struct Binder<'a> {
     pub(super) definition: Option<&'a Definition>,
     /// Where what names mean is wanted.
     pub(super) noted: Option<RefCell<Noted>>,
+    /// Where what binding finds out is wanted.
+    pub(super) facts: Option<RefCell<Facts>>,
     /// What the names met so far meant.
     pub(super) rests: RefCell<PlanDependencies>,
     /// Where what `*` stands for is wanted.
@@ -141,6 +144,7 @@ impl<'a> Binder<'a> {
             views: vec![],
             definition: None,
             noted: None,
+            facts: None,
             rests: RefCell::default(),
             stars: None,
             duplicated: 0,
@@ -222,6 +226,7 @@ impl<'a> Binder<'a> {
             views: std::mem::take(&mut self.views),
             definition: Some(definition),
             noted: None,
+            facts: None,
             rests: RefCell::new(self.rests.take()),
             stars: None,
             duplicated: self.duplicated,

@@ -5,6 +5,7 @@ mod calls;
 mod changes;
 mod context;
 mod definitions;
+mod deparse;
 mod entry;
 mod expressions;
 mod nearest;

@@ -6,7 +6,7 @@ use super::type_id;
 use super::user_types::Types;
 use super::version::Version;
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
-use crate::types::{CompositeType, DataType, EnumType, Reg, TYPES};
+use crate::types::{CompositeType, DataType, EnumType, ExtensionType, Reg, TYPES};
 use crate::{Error, Result, SqlState};
 
 /// Builds one record.
@@ -186,6 +186,7 @@ mod code {
     pub(super) const REG: u8 = 29;
     pub(super) const INT2VECTOR: u8 = 30;
     pub(super) const OIDVECTOR: u8 = 31;
+    pub(super) const TEMPORARY_EXTENSION: u8 = 32;
 }
 
 pub(super) fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
@@ -196,8 +197,11 @@ pub(super) fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
         DataType::Array(element) => with(code::ARRAY, &encode_type(element.data_type(), temporary)),
         DataType::Enum(of) if temporary => with(code::TEMPORARY_ENUM, &of.number().to_le_bytes()),
         DataType::Composite(of) if temporary => with(code::TEMPORARY_COMPOSITE, &of.number().to_le_bytes()),
+        DataType::Citext(of) | DataType::Hstore(of) if temporary => {
+            with(code::TEMPORARY_EXTENSION, &of.number().to_le_bytes())
+        }
         // The catalog says what it is.
-        DataType::Enum(_) | DataType::Composite(_) => {
+        DataType::Citext(_) | DataType::Hstore(_) | DataType::Enum(_) | DataType::Composite(_) => {
             with(code::USERS, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes())
         }
         DataType::Reg(of) => vec![code::REG, of as u8],
@@ -233,6 +237,7 @@ pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
             _ => return Err(corrupt("unknown type")),
         },
         code::TEMPORARY_ENUM => DataType::Enum(EnumType::from_number(number(rest)?).ok_or_else(gone)?),
+        code::TEMPORARY_EXTENSION => ExtensionType::from_number(number(rest)?).ok_or_else(gone)?,
         code::TEMPORARY_COMPOSITE => DataType::Composite(CompositeType::from_number(number(rest)?).ok_or_else(gone)?),
         code::USERS => types.get(ObjectId(number(rest)?)).ok_or_else(gone)?.data_type,
         code::ARRAY => {

@@ -53,7 +53,8 @@ pub(crate) use user_types::{CompositeParts, Domain, TypeKind};
 
 // What its entries are of, and whoever calls or computes knows too.
 pub(crate) use crate::functions::{
-    Language, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, TriggerEvent,
+    AggregateParts, Callee, Language, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter,
+    TriggerEvent,
 };
 pub use crate::types::Definition;
 pub(crate) use crate::types::{KnownColumn, Reference, oid_of, type_id};

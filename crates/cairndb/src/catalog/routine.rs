@@ -7,7 +7,8 @@ use super::user_types::Types;
 use super::version::{Features, Version};
 use crate::Result;
 use crate::functions::{
-    Declared, Language, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, Volatility,
+    AggregateParts, Callee, Declared, Language, OfDomain, ParameterMode, Returns, Routine, RoutineKind,
+    RoutineParameter, Volatility,
 };
 use crate::types::DataType;
 
@@ -34,6 +35,7 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
         (Version::Path, |routine| !routine.search_path.is_empty()),
         (Version::OpenTypes, |routine| routine.is_polymorphic() || routine.takes_rows()),
         (Version::OpenTypes, |routine| routine.returns == Returns::Record),
+        (Version::Aggregates, |routine| routine.aggregate.is_some()),
         (Version::Domains, |routine| routine.domains().next().is_some()),
     ];
     let mut w = Writer::entry(version.max(Version::of(routine, features)));
@@ -62,7 +64,52 @@ pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
     if let Some(domain) = &routine.domain {
         w.number(16, domain.id.0.into());
     }
+    if let Some(parts) = &routine.aggregate {
+        w.record(17, |w| encode_aggregate(parts, w));
+    }
     w.finish()
+}
+
+fn encode_aggregate(parts: &AggregateParts, w: &mut Writer) {
+    let callee = |callee: Callee, [stored, built_in]: [u8; 2], w: &mut Writer| match callee {
+        Callee::Routine(id) => w.number(stored, id.0.into()),
+        Callee::BuiltIn(oid) => w.number(built_in, oid.into()),
+    };
+    callee(parts.transition, [1, 2], w);
+    if let Some(last) = parts.last {
+        callee(last, [3, 4], w);
+    }
+    w.flag(5, parts.last_extra);
+    match parts.state {
+        Declared::Type(data_type) => w.data_type(6, data_type),
+        pseudo => w.number(7, pseudo.number()),
+    }
+    if let Some(initial) = &parts.initial {
+        w.text(8, initial);
+    }
+}
+
+fn decode_aggregate(bytes: &[u8], types: &Types) -> Result<AggregateParts> {
+    let (mut transition, mut last, mut state) = (None, None, None);
+    let (mut last_extra, mut initial) = (false, None);
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => transition = Some(Callee::Routine(ObjectId(codec::number(value)?))),
+            2 => transition = Some(Callee::BuiltIn(codec::number(value)?)),
+            3 => last = Some(Callee::Routine(ObjectId(codec::number(value)?))),
+            4 => last = Some(Callee::BuiltIn(codec::number(value)?)),
+            5 => last_extra = true,
+            6 => state = Some(Declared::Type(codec::data_type(value, types)?)),
+            7 => state = Some(decode_pseudo(value)?),
+            8 => initial = Some(codec::text(value)?),
+            _ => {}
+        }
+    }
+    match (transition, state) {
+        (Some(transition), Some(state)) => Ok(AggregateParts { transition, last, last_extra, state, initial }),
+        _ => Err(corrupt("aggregate")),
+    }
 }
 
 fn encode_parameter(parameter: &RoutineParameter, w: &mut Writer) {
@@ -98,6 +145,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
         strict: false,
         search_path: vec![],
         body: String::new(),
+        aggregate: None,
         change: 0,
     };
     let mut fields = Fields::entry(bytes)?;
@@ -126,6 +174,10 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Resul
             14 => routine.search_path.push(codec::text(value)?),
             15 => routine.returns = Returns::Any(decode_pseudo(value)?),
             16 => routine.domain = Some(decode_domain(value, types)?),
+            17 => {
+                routine.kind = RoutineKind::Aggregate;
+                routine.aggregate = Some(decode_aggregate(value, types)?);
+            }
             _ => {}
         }
     }
@@ -206,6 +258,7 @@ mod tests {
             strict: true,
             search_path: vec!["a".to_owned(), String::new()],
             body: "BEGIN END".to_owned(),
+            aggregate: None,
             change: 7,
         }
     }
@@ -242,12 +295,40 @@ mod tests {
         }
     }
 
+    fn aggregate() -> Routine {
+        let parts = AggregateParts {
+            transition: Callee::Routine(ObjectId(4)),
+            last: Some(Callee::BuiltIn(1724)),
+            last_extra: true,
+            state: Declared::Type(DataType::Date),
+            initial: Some("x".to_owned()),
+        };
+        let mut routine = Routine { kind: RoutineKind::Aggregate, aggregate: Some(parts), ..routine() };
+        routine.parameters.truncate(1);
+        routine
+    }
+
+    #[test]
+    fn an_aggregate_comes_back_as_it_was_and_takes_a_library_that_knows_it() {
+        for state in [Declared::Type(DataType::Date), Declared::Array] {
+            let mut of = aggregate();
+            of.aggregate.iter_mut().for_each(|parts| parts.state = state);
+            let bytes = encode_routine(&of, 7);
+            assert_eq!(bytes[0], Version::Aggregates as u8);
+            assert_eq!(decode_routine(of.id, &bytes, &Types::default()).expect("decodes"), of);
+        }
+    }
+
     #[test]
     fn damaged_entries_of_functions_never_panic() {
-        let bytes = encode_routine(&routine(), 7);
+        damage(&encode_routine(&routine(), 7));
+        damage(&encode_routine(&aggregate(), 7));
+    }
+
+    fn damage(bytes: &[u8]) {
         (0..bytes.len()).for_each(|length| drop(decode_routine(ObjectId(9), &bytes[..length], &Types::default())));
         for at in 0..bytes.len() * 8 {
-            let mut flipped = bytes.clone();
+            let mut flipped = bytes.to_vec();
             flipped[at / 8] ^= 1 << (at % 8);
             drop(decode_routine(ObjectId(9), &flipped, &Types::default()));
         }

@@ -10,7 +10,7 @@ use super::type_id;
 use super::{Definition, Live, Trigger};
 use crate::inverted::{ItemClass, Unsettled};
 pub use crate::types::ObjectId;
-use crate::types::{DataType, Value};
+use crate::types::{DataType, Used, Value};
 use crate::{Error, Result, SqlState};
 
 /// A table.
@@ -622,6 +622,16 @@ impl Table {
     /// All its indexes, the one that is its tree first.
     pub(crate) fn all_indexes(&self) -> impl Iterator<Item = &Arc<Index>> + Clone {
         self.primary.iter().chain(&self.indexes)
+    }
+
+    /// What is counted where rows are found by an index; `None`: by the key that they lie by.
+    pub(crate) fn used_by(&self, index: Option<&Index>) -> Used {
+        Used::of(index.or(self.primary.as_deref()).map(|index| index.id))
+    }
+
+    /// What is counted where the table is read without an index.
+    pub(crate) fn used_whole(&self) -> Used {
+        Used::of(Some(self.id))
     }
 
     /// The same, to change them.

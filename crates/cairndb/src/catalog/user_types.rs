@@ -10,8 +10,8 @@ use super::schema::{Check, Column, ObjectId, Table};
 use super::version::Version;
 use crate::Result;
 use crate::types::{
-    Attribute, CompositeDefinition, CompositeType, DataType, EnumDefinition, EnumLabel, EnumType, NamedComposite,
-    oid_of, row_array_oid, type_id,
+    Attribute, CompositeDefinition, CompositeType, DataType, EnumDefinition, EnumLabel, EnumType, ExtensionType,
+    ExtensionTypeDefinition, ExtensionTypeKind, NamedComposite, oid_of, row_array_oid, type_id,
 };
 
 /// A type that a user made.
@@ -39,6 +39,8 @@ pub(crate) enum TypeKind {
     Enum(Vec<EnumLabel>),
     Domain(Domain),
     Composite(CompositeParts),
+    /// The type of an extension, which comes and goes with it.
+    Extension(ExtensionTypeKind),
 }
 
 /// What the values of a composite type consist of.
@@ -95,6 +97,12 @@ impl UserType {
                 }),
                 attributes: parts.attributes.clone(),
             })?),
+            TypeKind::Extension(kind) => ExtensionType::of(ExtensionTypeDefinition {
+                kind: *kind,
+                schema: schema.to_owned(),
+                oid: oid_of(self.id),
+                array_oid: oid_of(self.array_id),
+            })?,
             TypeKind::Enum(labels) => DataType::Enum(EnumType::of(EnumDefinition {
                 schema: schema.to_owned(),
                 name: self.name.clone(),
@@ -110,14 +118,22 @@ impl UserType {
     pub(crate) fn labels(&self) -> &[EnumLabel] {
         match &self.kind {
             TypeKind::Enum(labels) => labels,
-            TypeKind::Domain(_) | TypeKind::Composite(_) => &[],
+            TypeKind::Domain(_) | TypeKind::Composite(_) | TypeKind::Extension(_) => &[],
         }
     }
 
     pub(crate) fn domain(&self) -> Option<&Domain> {
         match &self.kind {
             TypeKind::Domain(domain) => Some(domain),
-            TypeKind::Enum(_) | TypeKind::Composite(_) => None,
+            TypeKind::Enum(_) | TypeKind::Composite(_) | TypeKind::Extension(_) => None,
+        }
+    }
+
+    /// The name of the extension that it belongs to.
+    pub(crate) fn extension(&self) -> Option<&'static str> {
+        match self.kind {
+            TypeKind::Extension(kind) => Some(kind.name()),
+            _ => None,
         }
     }
 
@@ -125,7 +141,7 @@ impl UserType {
     pub(crate) fn attributes(&self) -> &[Attribute] {
         match &self.kind {
             TypeKind::Composite(parts) => &parts.attributes,
-            TypeKind::Enum(_) | TypeKind::Domain(_) => &[],
+            TypeKind::Enum(_) | TypeKind::Domain(_) | TypeKind::Extension(_) => &[],
         }
     }
 
@@ -199,6 +215,10 @@ pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
                 });
             }
         }
+        TypeKind::Extension(kind) => {
+            w.number(5, 4);
+            w.number(15, kind.code().into());
+        }
         TypeKind::Composite(parts) => {
             w.number(5, 3);
             for attribute in &parts.attributes {
@@ -240,7 +260,7 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Res
     let (mut labels, mut kind) = (Vec::new(), 1_u32);
     let (base, parent, default, not_null, checks) = (DataType::Unknown, None, None, false, Vec::new());
     let mut domain = Domain { base, parent, default, not_null, checks };
-    let (mut references, mut parts) = (None, CompositeParts::default());
+    let (mut references, mut parts, mut extension) = (None, CompositeParts::default(), None);
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -258,6 +278,7 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Res
             12 => domain.checks.push(decode_check(value)?),
             13 => parts.attributes.push(decode_attribute(value, types)?),
             14 => parts.made = codec::number(value)?,
+            15 => extension = Some(codec::number::<u32>(value)?),
             _ => {}
         }
     }
@@ -281,6 +302,11 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Res
                 return Err(corrupt("attributes of a composite type"));
             }
             of.kind = TypeKind::Composite(parts);
+            return Ok(of);
+        }
+        4 => {
+            let known = ExtensionTypeKind::ALL.into_iter().find(|known| Some(known.code()) == extension);
+            of.kind = TypeKind::Extension(known.ok_or_else(|| corrupt("a type of no known extension"))?);
             return Ok(of);
         }
         _ => return Err(corrupt("unknown kind of type")),
@@ -352,6 +378,19 @@ mod tests {
         assert_eq!(type_id(of.data_type), Some(of.id));
         assert_eq!(type_id(of.data_type.array().unwrap()), Some(of.id));
         let mut back = decode_user_type(of.id, &encode_user_type(&of, 5), &Types::default()).unwrap();
+        back.resolve("a B").unwrap();
+        assert_eq!(format!("{back:?}"), format!("{of:?}"));
+    }
+
+    #[test]
+    fn a_type_of_an_extension_comes_back_and_takes_a_library_that_knows_it() {
+        let mut of = UserType { kind: TypeKind::Extension(ExtensionTypeKind::Citext), ..mood() };
+        of.name = "citext".to_owned();
+        of.resolve("a B").unwrap();
+        assert_eq!((of.data_type.type_name(), type_id(of.data_type)), ("\"a B\".citext", Some(of.id)));
+        let bytes = encode_user_type(&of, 5);
+        assert_eq!(bytes[0], Version::ExtensionTypes as u8);
+        let mut back = decode_user_type(of.id, &bytes, &Types::default()).unwrap();
         back.resolve("a B").unwrap();
         assert_eq!(format!("{back:?}"), format!("{of:?}"));
     }

@@ -66,6 +66,12 @@ pub(super) enum Version {
     Rules = 31,
     /// An extension that was made.
     Extensions = 32,
+    /// Types of extensions.
+    ExtensionTypes = 33,
+    /// An aggregate.
+    Aggregates = 34,
+    /// The type of the extension `hstore`.
+    Hstores = 35,
 }
 
 /// What an entry of `T` may have, and whether it does.
@@ -75,7 +81,7 @@ impl Version {
     /// The oldest that is read.
     pub(super) const OLDEST: u8 = 2;
     /// The newest that is written, and read.
-    pub(super) const NEWEST: Version = Version::Extensions;
+    pub(super) const NEWEST: Version = Version::Hstores;
 
     /// The newest thing that is there.
     pub(super) fn of<T>(entry: &T, features: &Features<T>) -> Version {
@@ -89,6 +95,8 @@ impl Version {
 
     fn of_type(data_type: DataType) -> Version {
         let features: &Features<DataType> = &[
+            (Version::Hstores, |of| matches!(of.element().unwrap_or(*of), DataType::Hstore(_))),
+            (Version::ExtensionTypes, |of| of.element().unwrap_or(*of).of_extension().is_some()),
             (Version::RegTypes, |of| of.is_reg() || of.is_vector()),
             (Version::ZonedTimes, |of| of.is_zoned_time()),
             (Version::CatalogTypes, |of| of.is_of_catalog()),

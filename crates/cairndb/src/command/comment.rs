@@ -66,6 +66,10 @@ impl Commented {
             let name = commented.type_names()?.into_iter().next();
             return Ok(Commented::Type(name.ok_or_else(|| Error::internal("a comment without a type"))?));
         }
+        if let Some(signature) = commented.part("aggregate_signature") {
+            let kind = Some(RoutineKind::Aggregate);
+            return Ok(Commented::Routine { kind, signature: Signature::of_aggregate(signature)? });
+        }
         if let Some(signature) = commented.part("function_signature") {
             let kind = commented.routine_kind();
             return Ok(Commented::Routine { kind, signature: Signature::of(signature)? });

@@ -83,13 +83,14 @@ impl AlterExtension {
 pub(crate) struct DropExtensions {
     pub(crate) names: Vec<String>,
     pub(crate) if_exists: bool,
+    pub(crate) cascade: bool,
 }
 
 impl DropExtensions {
     /// Where the command is one.
     pub(super) fn of(command: Clause<'_>) -> Option<DropExtensions> {
         let is_one = command.part("droppable_by_name").is_some_and(|kind| kind.has(TokenKind::Extension));
-        let if_exists = command.part("if_exists").is_some();
-        is_one.then(|| DropExtensions { names: command.names().collect(), if_exists })
+        let (if_exists, cascade) = (command.part("if_exists").is_some(), command.is_cascade());
+        is_one.then(|| DropExtensions { names: command.names().collect(), if_exists, cascade })
     }
 }

@@ -44,7 +44,6 @@ const COMMENTED: &[(&str, &str)] =
 /// What there is none of, so that DROP .. IF EXISTS says what is so.
 const NEVER_THERE: &[&str] = &[
     "DROP ACCESS METHOD",
-    "DROP AGGREGATE",
     "DROP CAST",
     "DROP COLLATION",
     "DROP CONVERSION",

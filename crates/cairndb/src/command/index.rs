@@ -6,6 +6,7 @@ use super::clause::Clause;
 use super::constraint::are_nulls_equal;
 use super::create_table::{check_collation, check_storage_options};
 use crate::catalog::ObjectName;
+use crate::functions::extensions::is_class;
 use crate::{Error, Result, SqlState};
 
 /// CREATE INDEX.
@@ -66,7 +67,10 @@ impl CreateIndex {
                 return Err(command.here(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)));
             }
             Some(method) if method == "gist" || method == "spgist" => {
-                command.refuse_word(TokenKind::Using, "an index method other than btree and gin")?;
+                const HINT: &str = "USING btree orders columns and expressions; USING gin finds what documents (jsonb) and arrays hold.";
+                command
+                    .refuse_word(TokenKind::Using, "an index method other than btree and gin")
+                    .map_err(|error| error.with_hint(HINT))?;
                 None
             }
             Some(method) => {
@@ -143,13 +147,13 @@ impl IndexPart {
     }
 }
 
-/// An operator class's name. SQLSTATE 42704: they are all in the system's schema.
+/// An operator class's name. SQLSTATE 42704: they are all in the system's schema, but for those of extensions, which go with their types.
 fn operator_class(clause: Clause<'_>) -> Result<String> {
     let mut names = clause.dotted_names().next().unwrap_or_default();
     let name = names.pop().unwrap_or_default();
     match names.as_slice() {
         [] => Ok(name),
-        [schema] if schema == "pg_catalog" => Ok(name),
+        [schema] if schema == "pg_catalog" || is_class(&name) => Ok(name),
         _ => {
             let message = format!("operator class \"{}.{name}\" does not exist", names.join("."));
             Err(clause.here(Error::new(SqlState::UNDEFINED_OBJECT, message)))

@@ -44,7 +44,6 @@ static WORDS: &[(Feature, &[&str])] = &[
     (Feature::Inheritance, &["INHERIT"]),
     (Feature::Rules, &["CREATE RULE", "ALTER RULE", "DROP RULE"]),
     (Feature::Languages, &["CREATE LANGUAGE"]),
-    (Feature::Aggregates, &["CREATE AGGREGATE", "ALTER AGGREGATE"]),
     (Feature::Operators, &["CREATE OPERATOR", "ALTER OPERATOR", "CREATE CAST"]),
     (Feature::Collations, &["CREATE COLLATION", "ALTER COLLATION"]),
     (Feature::TableLocks, &["LOCK TABLE"]),

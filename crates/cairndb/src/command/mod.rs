@@ -4,6 +4,7 @@
 //! (SQLSTATE 0A000) with the feature's name and its place; no clause is left unread. What a command needs is not
 //! necessarily there (a table may be missing): that is for whoever runs it.
 
+mod aggregate;
 mod alter_table;
 mod change_feed;
 mod channel;
@@ -38,6 +39,7 @@ mod trigger;
 mod types;
 mod view;
 
+pub(crate) use aggregate::{AggregateArguments, CreateAggregate};
 pub(crate) use alter_table::{AlterTable, ColumnChange, Pass, TableAction};
 pub(crate) use change_feed::FeedOptions;
 pub(crate) use channel::ChannelCommand;
@@ -107,6 +109,7 @@ pub(crate) enum SchemaCommand {
     CreateIndex(CreateIndex),
     CreateSequence(CreateSequence),
     AlterSequence(AlterSequence),
+    CreateAggregate(CreateAggregate),
     CreateRoutine(CreateRoutine),
     DropRoutines(DropRoutines),
     CreateTrigger(CreateTrigger),
@@ -326,6 +329,7 @@ impl SchemaCommand {
             "alter_type" => S::AlterType(AlterType::of(command)?),
             "create_schema" => S::CreateSchema(CreateSchema::of(command)?),
             "alter_schema" => S::AlterSchema(AlterSchema::of(command)?),
+            "alter_aggregate" => S::AlterRoutine(AlterRoutine::of_aggregate(command)?),
             "alter_function" => S::AlterRoutine(AlterRoutine::of(command)?),
             "alter_table" | "alter_materialized_view" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::AlterRelation(AlterRelation::of(command)?),
@@ -333,7 +337,9 @@ impl SchemaCommand {
             "alter_trigger" => S::RenameTrigger(RenameTrigger::of(command)?),
             "do" => S::Do(Do::of(command)?),
             "call" => S::Call(Call::of(command)?),
+            "create_aggregate" => S::CreateAggregate(CreateAggregate::of(command)?),
             "create_function" | "create_procedure" => S::CreateRoutine(CreateRoutine::of(command)?),
+            "drop_aggregate" => S::DropRoutines(DropRoutines::of_aggregates(command)?),
             "drop_function" => S::DropRoutines(DropRoutines::of(command)?),
             "drop" => S::Drop(DropRelations::of(command)?),
             "truncate" => S::Truncate(Truncate::of(command)?),

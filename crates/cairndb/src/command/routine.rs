@@ -289,6 +289,7 @@ impl AlterRoutine {
         match self.kind {
             Some(RoutineKind::Function) => "ALTER FUNCTION",
             Some(RoutineKind::Procedure) => "ALTER PROCEDURE",
+            Some(RoutineKind::Aggregate) => "ALTER AGGREGATE",
             None => "ALTER ROUTINE",
         }
     }
@@ -384,7 +385,7 @@ fn language_of(name: &str) -> Result<Language> {
 }
 
 impl Parameter {
-    fn of(clause: Clause<'_>) -> Result<Parameter> {
+    pub(super) fn of(clause: Clause<'_>) -> Result<Parameter> {
         let argument = clause.part("argument").ok_or_else(|| Error::internal("a parameter without its argument"))?;
         let default = clause.expr().ok();
         Ok(Parameter { name: argument.names().next(), mode: mode(argument), data_type: argument.data_type()?, default })

@@ -77,6 +77,7 @@ const NEEDLESS: &[(&str, Said)] = &[
             ("create_trigger", &["FOR STATEMENT"]),
             ("declare_cursor", &["ASENSITIVE", "INSENSITIVE", "WITHOUT HOLD"]),
             ("drop", &["RESTRICT"]),
+            ("drop_aggregate", &["RESTRICT"]),
             ("drop_function", &["RESTRICT"]),
             ("foreign_key_rule", &["INITIALLY IMMEDIATE", "NOT DEFERRABLE"]),
             ("generated_from", &["virtual"]),

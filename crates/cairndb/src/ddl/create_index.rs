@@ -11,6 +11,7 @@ use super::names::Chosen;
 use crate::bind::{resolve_key, resolve_predicate};
 use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, Inverted, KeyExpression, Table};
 use crate::command::{CreateIndex, IndexKey, IndexPart};
+use crate::functions::extensions::{has_class, is_class};
 use crate::inverted::ItemClass;
 use crate::types::{DataType, EvalContext, TYPES};
 use crate::{Error, Result, SqlState};
@@ -139,14 +140,18 @@ fn check_class(class: &str, data_type: DataType) -> Result<()> {
         true => "oid_ops".to_owned(),
         false => format!("{}_ops", base.catalog_name()),
     };
+    let of_extension = data_type.of_extension().is_some_and(|of| has_class(of.definition().kind, class));
     let fits = match data_type.is_array() {
         true => class == "array_ops",
-        false => OF_TEXT.contains(&class) && data_type.is_string() || own(data_type) == class,
+        false => OF_TEXT.contains(&class) && data_type.is_string() || own(data_type) == class || of_extension,
     };
     if fits {
         return Ok(());
     }
-    let is_known = OF_TEXT.contains(&class) || class == "array_ops" || TYPES.iter().any(|info| own(info.base) == class);
+    let is_known = OF_TEXT.contains(&class)
+        || class == "array_ops"
+        || is_class(class)
+        || TYPES.iter().any(|info| own(info.base) == class);
     Err(match is_known {
         true => {
             let message = format!("operator class \"{class}\" does not accept data type {data_type}");
@@ -162,6 +167,14 @@ fn check_class(class: &str, data_type: DataType) -> Result<()> {
 /// What the items of an inverted index's column are. SQLSTATE 42704, 42804.
 pub(super) fn item_class(class: Option<&str>, data_type: DataType) -> Result<ItemClass> {
     let found = match class {
+        Some("gin_trgm_ops") => {
+            let hint = "There are no indexes of trigrams yet: without the index, patterns and likeness are looked for in every row.";
+            return Err(Error::unsupported("operator class gin_trgm_ops").with_hint(hint));
+        }
+        // (Which finds what `array_ops` does, and a query of integers besides.)
+        Some("gin__int_ops") if data_type.element() == Some(DataType::Integer) => ItemClass::Array,
+        Some("gin_hstore_ops") => return Err(no_items_of_hstore()),
+        None if matches!(data_type, DataType::Hstore(_)) => return Err(no_items_of_hstore()),
         Some(name) => {
             let class = ItemClass::named(name).ok_or_else(|| {
                 let message = format!("operator class \"{name}\" does not exist for access method \"gin\"");
@@ -184,6 +197,13 @@ pub(super) fn item_class(class: Option<&str>, data_type: DataType) -> Result<Ite
         check_key(data_type.element().unwrap_or(data_type))?;
     }
     Ok(found)
+}
+
+/// SQLSTATE 0A000.
+fn no_items_of_hstore() -> Error {
+    let hint = "Index a key that is asked for, USING btree ((column -> 'key')), or the document, USING gin (hstore_to_jsonb(column)), \
+                which finds hstore_to_jsonb(column) @> '{\"key\": \"value\"}' and ? 'key'.";
+    Error::unsupported("an index of the pairs of an hstore").with_hint(hint)
 }
 
 /// As PostgreSQL names the columns of an index: `expr`, `expr1`.

@@ -11,7 +11,7 @@ use crate::catalog::{
     Column, Definition, Identity, ObjectId, OnCommit, Reference, RowExpression, Table, already_exists,
 };
 use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions, TableElement};
-use crate::types::DataType;
+use crate::types::{DataType, TypeCategory};
 use crate::{Error, Result, SqlState};
 
 /// As in PostgreSQL.
@@ -27,7 +27,7 @@ pub(super) fn check_column_count(before: usize) -> Result<()> {
 
 /// SQLSTATE 42804 for COLLATE on what is no text.
 pub(super) fn check_collated(data_type: DataType) -> Result<()> {
-    if data_type.element().unwrap_or(data_type).is_string() {
+    if data_type.element().unwrap_or(data_type).category() == TypeCategory::String {
         return Ok(());
     }
     let message = format!("collations are not supported by type {data_type}");

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{
-    Catalog, Column, Definition, ForeignKey, Index, ObjectId, Returns, Routine, Table, Trigger, Triggered, number_at,
-    type_id,
+    Callee, Catalog, Column, Definition, ForeignKey, Index, ObjectId, Returns, Routine, Table, Trigger, Triggered,
+    number_at, type_id,
 };
 
 /// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
@@ -220,6 +220,12 @@ impl<'c> Graph<'c> {
         let rows = routine.parameters.iter().filter_map(|parameter| parameter.row_of);
         rows.for_each(|table| self.add(object, Bond::Normal, Object::Table(table)));
         routine.user_types().for_each(|of| self.add(object, Bond::Normal, Object::Type(of)));
+        let callees = routine.aggregate.iter().flat_map(|parts| std::iter::once(parts.transition).chain(parts.last));
+        for callee in callees {
+            if let Callee::Routine(id) = callee {
+                self.add(object, Bond::Normal, Object::Routine(id));
+            }
+        }
         let defaults = routine.parameters.iter().filter_map(|parameter| parameter.default.as_ref());
         defaults.for_each(|default| self.add_references(object, default));
     }
@@ -368,7 +374,8 @@ impl Object {
             Object::Routine(id) => {
                 let routine = catalog.routine_by_id(id).and_then(|function| function.routine());
                 routine.map_or_else(String::new, |routine| {
-                    format!("{} {}", routine.noun(), catalog.shown_routine(routine))
+                    let noun = if routine.aggregate.is_some() { "function" } else { routine.noun() };
+                    format!("{noun} {}", catalog.shown_routine(routine))
                 })
             }
             Object::Column(id, number) => format!("column {} of {} {}", column(id, number), kind(id), table(id)),

@@ -129,12 +129,21 @@ impl Ddl<'_> {
             return Ok(());
         }
         let message = match targets {
-            [one] => format!("cannot drop {} because other objects depend on it", one.describe(&self.catalog)),
+            [one] => format!("cannot drop {} because other objects depend on it", self.described(*one)),
             _ => "cannot drop desired object(s) because other objects depend on them".to_string(),
         };
         Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
             .with_detail(lines(told.iter().map(|doomed| doomed.line(&self.catalog)).collect()))
             .with_hint("Use DROP ... CASCADE to drop the dependent objects too."))
+    }
+
+    /// An extension's type is dropped with the extension alone, whose name it has.
+    fn described(&self, target: Object) -> String {
+        let of = if let Object::Type(id) = target { self.catalog.type_by_id(id) } else { None };
+        match of.and_then(|of| of.extension()) {
+            Some(extension) => format!("extension {extension}"),
+            None => target.describe(&self.catalog),
+        }
     }
 
     fn remove(&mut self, all: &[Doomed]) -> Result<()> {

@@ -93,6 +93,7 @@ impl Ddl<'_> {
                 self.done.rows = has_columns.then_some((ran.fields, ran.rows.into_rows()?));
                 Ok("CALL")
             }
+            S::CreateAggregate(create) => self.create_aggregate(create),
             S::CreateRoutine(create) => self.create_routine(create),
             S::DropRoutines(drop) => self.drop_routines(drop),
             S::CreateSchema(create) => self.create_schema(create),

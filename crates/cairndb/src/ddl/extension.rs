@@ -1,9 +1,14 @@
 //! CREATE, ALTER and DROP EXTENSION. What extensions have is built in, and stays; what is made is where it is found besides.
 
+use std::sync::Arc;
+
 use super::context::Ddl;
-use crate::catalog::{MadeExtension, ObjectId, ObjectName};
+use super::dependency::Object;
+use super::types::already_exists;
+use crate::catalog::{MadeExtension, ObjectId, ObjectName, TypeKind, UserType};
 use crate::command::{AlterExtension, CreateExtension, DropExtensions};
 use crate::functions::extensions::{PLPGSQL, extension};
+use crate::types::{DataType, ExtensionTypeKind};
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -21,7 +26,25 @@ impl Ddl<'_> {
         let schema = self.schema_of_extension(create.schema.as_deref(), name)?;
         let id = self.store.allocate_id(schema)?;
         self.store.put_extension(&MadeExtension { id, name: name.clone(), schema })?;
+        if let Some(kind) = extension(name).and_then(|known| known.of_type) {
+            self.make_type_of_extension(kind, schema)?;
+        }
         Ok("CREATE EXTENSION")
+    }
+
+    /// SQLSTATE 42710 where a type has its name.
+    fn make_type_of_extension(&mut self, kind: ExtensionTypeKind, schema: ObjectId) -> Result<()> {
+        let name = kind.name();
+        self.refuse_taken_type(schema, name, || already_exists(name))?;
+        let [id, array_id] = [self.store.allocate_id(schema)?, self.store.allocate_id(schema)?];
+        let (name, data_type) = (name.to_owned(), DataType::Unknown);
+        let kind = TypeKind::Extension(kind);
+        self.store.put_type(&UserType { id, schema, name, array_id, kind, change: 0, data_type })
+    }
+
+    /// The type that an extension brought.
+    fn type_of_extension(&self, name: &str) -> Option<Arc<UserType>> {
+        self.catalog.types().find(|of| of.extension() == Some(name)).cloned()
     }
 
     fn schema_of_extension(&self, schema: Option<&str>, name: &str) -> Result<ObjectId> {
@@ -51,6 +74,10 @@ impl Ddl<'_> {
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             };
             let schema = self.schema_of_extension(Some(schema), name)?;
+            if let Some(of) = self.type_of_extension(name) {
+                let schema = self.catalog.schema_name(schema).unwrap_or_default().to_owned();
+                self.move_type(&of, &schema)?;
+            }
             self.store.put_extension(&MadeExtension { schema, ..made })?;
             return Ok("ALTER EXTENSION");
         }
@@ -71,7 +98,7 @@ impl Ddl<'_> {
         }
     }
 
-    /// What is built in stays. SQLSTATE 42704.
+    /// What is built in stays, but for a type. SQLSTATE 42704; 2BP01 where something is of the type, without CASCADE.
     pub(super) fn drop_extensions(&mut self, drop: &DropExtensions) -> Result<&'static str> {
         for name in &drop.names {
             let missing = format!("extension \"{name}\" does not exist");
@@ -79,10 +106,13 @@ impl Ddl<'_> {
             match made {
                 Some(id) => {
                     self.store.delete_extension(id)?;
-                    self.notice(
-                        SqlState::SUCCESSFUL_COMPLETION,
-                        format!("what extension \"{name}\" has is built in, and stays"),
-                    );
+                    match self.type_of_extension(name) {
+                        Some(of) => self.drop_objects(&[Object::Type(of.id)], drop.cascade)?,
+                        None => self.notice(
+                            SqlState::SUCCESSFUL_COMPLETION,
+                            format!("what extension \"{name}\" has is built in, and stays"),
+                        ),
+                    }
                 }
                 None if name == PLPGSQL => {
                     self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("extension \"{name}\" is built in, and stays"))

@@ -1,6 +1,7 @@
 //! CREATE, DROP, ALTER and the other statements that change the schema, as writes to the catalog tree in the caller's
 //! storage transaction: a failed or rolled back statement leaves no trace.
 
+mod aggregate;
 mod alter_column;
 mod alter_table;
 mod analyze;

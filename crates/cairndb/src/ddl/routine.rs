@@ -57,6 +57,7 @@ impl Ddl<'_> {
             strict: create.properties.strict.unwrap_or(false),
             search_path: self.schemas_of(create.properties.search_path.as_ref())?.unwrap_or_default(),
             body: create.body.clone(),
+            aggregate: None,
             change: 0,
         };
         if routine.returns == Returns::Trigger && routine.language == Language::Sql {
@@ -88,6 +89,7 @@ impl Ddl<'_> {
         Ok(match create.kind {
             RoutineKind::Function => "CREATE FUNCTION",
             RoutineKind::Procedure => "CREATE PROCEDURE",
+            RoutineKind::Aggregate => "CREATE AGGREGATE",
         })
     }
 
@@ -317,6 +319,7 @@ impl Ddl<'_> {
         Ok(match drop.kind {
             Some(RoutineKind::Function) => "DROP FUNCTION",
             Some(RoutineKind::Procedure) => "DROP PROCEDURE",
+            Some(RoutineKind::Aggregate) => "DROP AGGREGATE",
             None => "DROP ROUTINE",
         })
     }
@@ -337,6 +340,7 @@ impl Ddl<'_> {
         let noun = match kind {
             Some(RoutineKind::Function) => "function",
             Some(RoutineKind::Procedure) => "procedure",
+            Some(RoutineKind::Aggregate) => "aggregate",
             None => "routine",
         };
         let mut found = Vec::new();
@@ -356,6 +360,15 @@ impl Ddl<'_> {
         }
         match (found.as_slice(), &types) {
             ([one], _) => match kind {
+                Some(RoutineKind::Aggregate) if one.kind != RoutineKind::Aggregate => {
+                    let message = format!("function {} is not an aggregate", one.signature());
+                    Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
+                }
+                Some(RoutineKind::Function) if one.kind == RoutineKind::Aggregate => {
+                    let message = format!("\"{}\" is an aggregate function", one.name);
+                    Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                        .with_hint("Use DROP AGGREGATE to drop aggregate functions."))
+                }
                 Some(kind) if kind != one.kind => {
                     Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{} is not a {noun}", one.signature())))
                 }
@@ -437,9 +450,13 @@ impl Ddl<'_> {
     }
 }
 
-/// SQLSTATE 42P13 for a procedure, which has none but a search path.
+/// SQLSTATE 42P13 for a procedure, which has none but a search path; 42809 for an aggregate, which has none.
 fn change_properties(routine: &mut Routine, properties: &Properties) -> Result<()> {
     let Properties { volatility, strict, search_path: _ } = properties;
+    if routine.kind == RoutineKind::Aggregate {
+        let message = format!("\"{}\" is an aggregate function", routine.name);
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+    }
     if routine.kind == RoutineKind::Procedure && (volatility.is_some() || strict.is_some()) {
         return Err(invalid("invalid attribute in procedure definition"));
     }
@@ -449,11 +466,16 @@ fn change_properties(routine: &mut Routine, properties: &Properties) -> Result<(
 }
 
 /// OR REPLACE keeps what calls rest on.
-fn check_replacement(known: &Routine, new: &Routine) -> Result<()> {
+pub(super) fn check_replacement(known: &Routine, new: &Routine) -> Result<()> {
     let hint = format!("Use DROP {} {} first.", known.noun().to_uppercase(), known.signature());
     if known.kind != new.kind {
         let message = "cannot change routine kind";
-        let detail = format!("\"{}\" is a {}.", known.name, known.noun());
+        let what = match known.kind {
+            RoutineKind::Function => "a function",
+            RoutineKind::Procedure => "a procedure",
+            RoutineKind::Aggregate => "an aggregate function",
+        };
+        let detail = format!("\"{}\" is {what}.", known.name);
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
     }
     if (known.returns, &known.domain, known.set) != (new.returns, &new.domain, new.set) {

@@ -64,6 +64,11 @@ impl Ddl<'_> {
 
     pub(super) fn alter_type(&mut self, alter: &AlterType) -> Result<&'static str> {
         let mut new = UserType::clone(&*self.user_type(&alter.name)?);
+        if let Some(extension) = new.extension().filter(|_| !matches!(alter.change, TypeChange::Owner)) {
+            let message = format!("cannot alter type {} because extension {extension} requires it", alter.name);
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_hint(format!("You can use ALTER EXTENSION {extension} SET SCHEMA.")));
+        }
         let old = new.clone();
         match &alter.change {
             TypeChange::Owner => return Ok("ALTER TYPE"),
@@ -193,6 +198,13 @@ impl Ddl<'_> {
             match self.user_type(name) {
                 Ok(found) if is_domain && found.domain().is_none() => {
                     return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a domain")));
+                }
+                Ok(found) if found.extension().is_some() => {
+                    let extension = found.extension().unwrap_or_default();
+                    let shown = self.catalog.shown_type(&found);
+                    let message = format!("cannot drop type {shown} because extension {extension} requires it");
+                    return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                        .with_hint(format!("You can drop extension {extension} instead.")));
                 }
                 Ok(found) if !targets.contains(&Object::Type(found.id)) => targets.push(Object::Type(found.id)),
                 Ok(_) => {}

@@ -73,6 +73,11 @@ impl<'s> Source<'s> {
         Ok(())
     }
 
+    /// Whether there are at most so many rows.
+    pub(super) fn has_at_most(&self, rows: usize) -> bool {
+        self.batches.has_at_most(rows)
+    }
+
     /// How many batches there are.
     pub(super) fn len(&self) -> usize {
         self.batches.len()

@@ -43,8 +43,9 @@ impl Dump<'_> {
              FROM pg_catalog.pg_description d JOIN pg_catalog.pg_type t ON t.oid = d.objoid
              JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE d.classoid = 1247 AND {USER_SCHEMAS}
              UNION ALL
-             SELECT CASE WHEN p.prokind = 'p' THEN 'PROCEDURE ' ELSE 'FUNCTION ' END || pg_catalog.quote_ident(n.nspname::text) || '.'
-                 || pg_catalog.quote_ident(p.proname::text) || '(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')', d.description
+             SELECT CASE p.prokind WHEN 'p' THEN 'PROCEDURE ' WHEN 'a' THEN 'AGGREGATE ' ELSE 'FUNCTION ' END || pg_catalog.quote_ident(n.nspname::text) || '.'
+                 || pg_catalog.quote_ident(p.proname::text) || '(' || CASE WHEN p.prokind = 'a' AND p.pronargs = 0 THEN '*' ELSE pg_catalog.pg_get_function_identity_arguments(p.oid) END || ')',
+                 d.description
              FROM pg_catalog.pg_description d JOIN pg_catalog.pg_proc p ON p.oid = d.objoid
              JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE d.classoid = 1255 AND {USER_SCHEMAS}
              UNION ALL

@@ -150,6 +150,7 @@ impl Dump<'_> {
         self.indexes(out)?;
         self.constraints(out, "c.contype = 'f' OR (c.contype = 'c' AND NOT c.convalidated)")?;
         self.functions(out, true)?;
+        self.aggregates(out)?;
         self.views(out)?;
         self.triggers(out)?;
         self.collections(out)?;

@@ -160,6 +160,38 @@ impl Dump<'_> {
         Ok(())
     }
 
+    /// Aggregates, whose functions are there by then.
+    pub(super) fn aggregates(&self, out: &mut Sink<'_>) -> Result<()> {
+        let sql = format!(
+            "SELECT n.nspname::text, p.proname::text, pg_catalog.pg_get_function_identity_arguments(p.oid),
+                 tn.nspname::text, t.proname::text, pg_catalog.format_type(a.aggtranstype, NULL),
+                 ln.nspname::text, l.proname::text, a.aggfinalextra::text, a.agginitval
+             FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc p ON p.oid = a.aggfnoid
+             JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+             JOIN pg_catalog.pg_proc t ON t.oid = a.aggtransfn JOIN pg_catalog.pg_namespace tn ON tn.oid = t.pronamespace
+             LEFT JOIN pg_catalog.pg_proc l ON l.oid = a.aggfinalfn
+             LEFT JOIN pg_catalog.pg_namespace ln ON ln.oid = l.pronamespace
+             WHERE {USER_SCHEMAS} ORDER BY 1, 2, 3"
+        );
+        for row in self.rows(&sql)? {
+            let arguments = if text(&row, 2).is_empty() { "*" } else { text(&row, 2) };
+            let mut parts =
+                vec![format!("SFUNC = {}", full(text(&row, 3), text(&row, 4))), format!("STYPE = {}", text(&row, 5))];
+            if !text(&row, 7).is_empty() {
+                parts.push(format!("FINALFUNC = {}", full(text(&row, 6), text(&row, 7))));
+            }
+            if text(&row, 8).starts_with('t') {
+                parts.push("FINALFUNC_EXTRA".to_owned());
+            }
+            if let Some(Some(initial)) = row.get(9) {
+                parts.push(format!("INITCOND = {}", string(initial)));
+            }
+            let named = full(text(&row, 0), text(&row, 1));
+            out.statement(format_args!("CREATE AGGREGATE {named}({arguments}) (\n    {}\n)", parts.join(",\n    ")))?;
+        }
+        Ok(())
+    }
+
     /// Sequences, but for those of identity columns, which come with them.
     pub(super) fn sequences(&self, out: &mut Sink<'_>) -> Result<()> {
         let sql = "SELECT s.schemaname::text, s.sequencename::text, s.data_type::text, s.start_value::text, s.increment_by::text,

@@ -12,33 +12,34 @@ impl Dump<'_> {
     /// Views and materialized views, each behind those that it reads.
     pub(super) fn views(&self, out: &mut Sink<'_>) -> Result<()> {
         let sql = format!(
-            "SELECT c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.pg_get_viewdef(c.oid), c.relispopulated::text,
+            "SELECT c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, c.relispopulated::text,
                  pg_catalog.array_to_string(c.reloptions, ',')
              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
              WHERE c.relkind IN ('v', 'm') AND {USER_SCHEMAS} ORDER BY 2, 3"
         );
-        let views = self.rows(&sql)?;
+        let (views, queries) = (self.rows(&sql)?, self.queries()?);
+        let query = |row: &super::Texts| queries.get(&full(text(row, 1), text(row, 2))).map_or("", String::as_str);
         let key = |row: &super::Texts| (text(row, 1).to_string(), text(row, 2).to_string());
         let mut needs: BTreeMap<(String, String), BTreeSet<(String, String)>> = BTreeMap::new();
         for view in &views {
             // Names in the query have their schemas. Who only looks as if it were needed comes first for nothing.
             let reads = |other: &&super::Texts| {
-                key(other) != key(view) && text(view, 4).contains(&full(text(other, 1), text(other, 2)))
+                key(other) != key(view) && query(view).contains(&full(text(other, 1), text(other, 2)))
             };
             needs.insert(key(view), views.iter().filter(reads).map(key).collect());
         }
         for wanted in in_order(&needs) {
             let Some(view) = views.iter().find(|view| key(view) == wanted) else { continue };
             let (named, columns) = (full(&wanted.0, &wanted.1), self.column_names(text(view, 0))?.join(", "));
-            let query = text(view, 4).trim_end().trim_end_matches(';');
+            let query = query(view);
             if let Err(error) = self.bound(query)? {
                 self.leave_out(out, &named, query, error)?;
                 continue;
             }
             match text(view, 3) {
                 "m" => {
-                    let data = if text(view, 5).starts_with('t') { "" } else { "\nWITH NO DATA" };
-                    let kept = text(view, 6).split(',').find(|option| option.starts_with("maintained="));
+                    let data = if text(view, 4).starts_with('t') { "" } else { "\nWITH NO DATA" };
+                    let kept = text(view, 5).split(',').find(|option| option.starts_with("maintained="));
                     let create = |options: &str| {
                         format!("CREATE MATERIALIZED VIEW {named} ({columns}){options} AS\n{query}{data}")
                     };
@@ -52,7 +53,7 @@ impl Dump<'_> {
                     self.indexes_of(out, &format!("t.oid = {}", text(view, 0)))?;
                 }
                 _ => {
-                    let check = match text(view, 6) {
+                    let check = match text(view, 5) {
                         "check_option=local" => "\nWITH LOCAL CHECK OPTION",
                         "check_option=cascaded" => "\nWITH CASCADED CHECK OPTION",
                         _ => "",
@@ -63,6 +64,17 @@ impl Dump<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The views' queries as they are stored, by the names of the views.
+    fn queries(&self) -> Result<BTreeMap<String, String>> {
+        let schema = self.connection.schema()?;
+        let query = |found: &Relation| match &found.kind {
+            RelationKind::View(view) => Some((full(&found.schema, &found.name), view.query.clone())),
+            RelationKind::MaterializedView(_, query) => Some((full(&found.schema, &found.name), query.clone())),
+            _ => None,
+        };
+        Ok(schema.relations().iter().filter_map(query).collect())
     }
 
     /// Whether a query still means something; the transaction goes on either way.

@@ -44,7 +44,7 @@ features! {
     Rules = "Rules", "use triggers";
     ForeignData = "Foreign data", "use COPY, or functions of the host program";
     Languages = "Functions in other languages", "write them in SQL or PL/pgSQL, or register a closure of the host program";
-    Aggregates = "Own aggregates in SQL", "register an aggregate of the host program";
+    Aggregates = "Ordered-set, hypothetical-set and variadic aggregates in SQL", "collect with array_agg(.. ORDER BY ..), and call a function on that";
     Operators = "Own operators and casts", "call a function";
     Collations = "Collations other than \"C\"", "sort in the host program";
     Ranges = "Range types", "use two columns and a CHECK";

@@ -11,9 +11,11 @@ use super::join::{
 use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator, Step};
+use super::row_by_row::RowByRow;
+use super::row_order::Direction;
 use super::scan::{Both, EntryReader, Firsts, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, OneByOne, Project, Values};
-use super::sort::{Direction, Sort, SortKeys};
+use super::sort::{Sort, SortKeys};
 use super::sort_runs::Runs;
 use super::system_scan::SystemScan;
 use super::table_function::TableFunction;
@@ -167,7 +169,8 @@ impl Builder<'_> {
             return Ok(None);
         }
         let parts = KeyPart::of_index(table, index);
-        Ok(Some(Both::new(KeyRanges::new(index.tree, parts.clone(), ranges, false, self.context)?, parts)))
+        let ranges = KeyRanges::new(index.tree, parts.clone(), ranges, false, self.context)?;
+        Ok(Some(Both::new(ranges, parts, table.used_by(Some(index)))))
     }
 
     fn filter(&self, input: BoxOperator, predicate: &Expr) -> Result<BoxOperator> {
@@ -196,9 +199,11 @@ impl Builder<'_> {
     fn scan_with(&self, plan: &PhysicalPlan, filter: &Option<Expr>) -> Result<BoxOperator> {
         match &plan.node {
             N::TableScan { table, columns, fields, ranges, reverse, .. } => {
+                let is_whole = ranges.iter().any(KeyRange::is_whole);
                 let ranges = KeyRanges::new(table.tree, KeyPart::of_table(table), ranges, *reverse, self.context)?;
                 let reader = RowReader::with_fields(table, columns, fields)?;
-                Ok(Box::new(TableScan::new(ranges, reader, self.optional(filter)?)))
+                let used = if is_whole { table.used_whole() } else { table.used_by(None) };
+                Ok(Box::new(TableScan::new(ranges, reader, self.optional(filter)?, used)))
             }
             N::IndexScan { table, index, columns, ranges, reverse, covering, firsts, both, .. } => {
                 let parts = KeyPart::of_index(table, index);
@@ -316,7 +321,9 @@ impl Builder<'_> {
             }
             N::RecursiveCte { id, base, step, all, body, .. } => {
                 let seen = (!all).then(SeenRows::default);
-                let union = RecursiveUnion::new(*id, self.child(base)?, self.child(step)?, seen);
+                // What is counted is counted by operator.
+                let by_row = RowByRow::of(step, *id).filter(|_| *all && !self.context.analyze);
+                let union = RecursiveUnion::new(*id, self.child(base)?, self.child(step)?, seen, by_row);
                 Ok(Box::new(With::new(*id, Box::new(union), self.child(body)?, false)))
             }
             N::CteScan { id, .. } => Ok(Box::new(WithScan::new(*id))),

@@ -20,6 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::{CteId, NodeStatistics};
 use crate::state::Reader;
 use crate::sync;
+use crate::types::{ExecutionUses, UseShard};
 use crate::{Error, Result, SqlState, Value};
 
 /// Where `nextval` and its kin get their numbers.
@@ -124,6 +125,8 @@ pub struct ExecContext {
     pub analyze: bool,
     /// And the pages that each looks at.
     pub buffers: bool,
+    /// Where it is counted what is read by what; `None`: nowhere, for nobody has asked for it.
+    pub(crate) uses: Option<Arc<UseShard>>,
 }
 
 impl ExecContext {
@@ -154,6 +157,7 @@ impl ExecContext {
             sparing: false,
             analyze: false,
             buffers: false,
+            uses: None,
         }
     }
 
@@ -232,6 +236,8 @@ impl Turn {
 pub(crate) struct Shared {
     pub(crate) context: ExecContext,
     pub(crate) counters: Vec<NodeCounters>,
+    /// What is read by what.
+    pub(crate) uses: ExecutionUses,
     held: Cell<usize>,
     /// `EXPLAIN ANALYZE`: the innermost node that is running.
     pub(crate) running: Cell<usize>,
@@ -250,6 +256,7 @@ impl Shared {
     pub(crate) fn new(context: ExecContext, nodes: usize) -> Shared {
         let counters = (0..nodes).map(|_| NodeCounters::default()).collect();
         Shared {
+            uses: ExecutionUses::of(context.uses.clone()),
             context,
             counters,
             held: Cell::new(0),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::context::{Charge, Cx, ExecContext, Shared};
-use super::sort::{Direction, sorted_rows};
+use super::row_order::{Direction, sorted_rows};
 use super::spill::{Merge, MergeKey, Run, RunFile};
 use crate::columns::{Batch, ByteStrings, Data, Vector};
 use crate::{DataType, Error, Result};
@@ -17,7 +17,7 @@ const STRIDE: usize = 1024;
 /// The most entries sorted at once: row numbers are 32 bits wide.
 const SORTED_MAX: usize = 1 << 30;
 /// What sorting takes for each entry besides its bytes.
-const ORDER_BYTES: usize = 24;
+const ORDER_BYTES: usize = 20;
 
 const TYPES: [DataType; 2] = [DataType::Bytea, DataType::Bytea];
 
@@ -87,37 +87,84 @@ impl EntrySorter {
     }
 
     /// Calls `each` with every entry, keys ascending.
-    pub(crate) fn for_each(mut self, mut each: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        if self.spilled.is_some() && !self.keys.is_empty() {
-            self.spill()?;
-        }
-        let cx = Cx { shared: &self.shared, outer: None, writes: None };
-        if let Some((file, runs)) = self.spilled.take() {
-            let key = MergeKey { column: 0, direction: Direction::ASCENDING };
-            let mut merge = Merge::new(runs, vec![key], file.types(), cx)?;
-            while let Some(batch) = merge.next(cx)? {
-                each_of(batch.columns(), 0..batch.len(), &mut each)?;
-            }
-            return Ok(());
-        }
-        let (columns, order) = self.take_sorted();
-        for stride in order.chunks(STRIDE) {
-            self.shared.context.check()?;
-            each_of(&columns, stride.iter().map(|&row| row as usize), &mut each)?;
+    pub(crate) fn for_each(self, mut each: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        let mut sorted = self.sorted()?;
+        while let Some(entries) = sorted.next()? {
+            let [keys, values] = entries.strings()?;
+            (0..entries.len).try_for_each(|row| each(keys.get(row), values.get(row)))?;
         }
         Ok(())
     }
+
+    /// The entries, keys ascending.
+    pub(crate) fn sorted(mut self) -> Result<SortedEntries> {
+        if self.spilled.is_some() && !self.keys.is_empty() {
+            self.spill()?;
+        }
+        let sorted = match self.spilled.take() {
+            Some((file, runs)) => {
+                let key = MergeKey { column: 0, direction: Direction::ASCENDING };
+                let cx = Cx { shared: &self.shared, outer: None, writes: None };
+                Sorted::Runs(Merge::new(runs, vec![key], file.types(), cx)?)
+            }
+            None => {
+                let (columns, order) = self.take_sorted();
+                Sorted::Held { columns, order, next: 0 }
+            }
+        };
+        Ok(SortedEntries { shared: self.shared, sorted })
+    }
 }
 
-fn each_of(
-    columns: &[Arc<Vector>],
-    mut rows: impl Iterator<Item = usize>,
-    each: &mut impl FnMut(&[u8], &[u8]) -> Result<()>,
-) -> Result<()> {
-    let [Data::Bytes(keys), Data::Bytes(values)] = [columns[0].data(), columns[1].data()] else {
-        return Err(Error::internal("entries to be sorted are no byte strings"));
-    };
-    rows.try_for_each(|row| each(keys.get(row), values.get(row)))
+/// Entries in the order of their keys, to be taken some at a time.
+pub(crate) struct SortedEntries {
+    shared: Shared,
+    sorted: Sorted,
+}
+
+enum Sorted {
+    Held { columns: [Arc<Vector>; 2], order: Vec<u32>, next: usize },
+    Runs(Merge),
+}
+
+/// Some of them.
+pub(crate) struct SomeEntries {
+    columns: [Arc<Vector>; 2],
+    pub(crate) len: usize,
+}
+
+impl SortedEntries {
+    /// The next ones, a stride or a batch; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<SomeEntries>> {
+        let cx = Cx { shared: &self.shared, outer: None, writes: None };
+        match &mut self.sorted {
+            Sorted::Held { columns, order, next } => {
+                self.shared.context.check()?;
+                let stride = &order[*next..order.len().min(*next + STRIDE)];
+                *next += stride.len();
+                // Together, so that their ways to memory, which lie anywhere, overlap.
+                let columns = columns.each_ref().map(|column| Arc::new(column.gather(stride)));
+                Ok((!stride.is_empty()).then_some(SomeEntries { columns, len: stride.len() }))
+            }
+            Sorted::Runs(merge) => {
+                let Some(batch) = merge.next(cx)? else { return Ok(None) };
+                let [keys, values] = batch.columns() else {
+                    return Err(Error::internal("entries to be sorted have other columns"));
+                };
+                Ok(Some(SomeEntries { columns: [keys.clone(), values.clone()], len: batch.len() }))
+            }
+        }
+    }
+}
+
+impl SomeEntries {
+    /// Their keys and values.
+    pub(crate) fn strings(&self) -> Result<[&ByteStrings; 2]> {
+        match [self.columns[0].data(), self.columns[1].data()] {
+            [Data::Bytes(keys), Data::Bytes(values)] => Ok([keys, values]),
+            _ => Err(Error::internal("entries to be sorted are no byte strings")),
+        }
+    }
 }
 
 #[cfg(test)]

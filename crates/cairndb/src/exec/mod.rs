@@ -17,7 +17,9 @@ mod modify;
 mod operator;
 #[cfg(test)]
 mod resumable_tests;
+mod row_by_row;
 mod row_eval;
+pub(crate) mod row_order;
 mod rows;
 mod scan;
 mod scroll;
@@ -42,7 +44,7 @@ mod with;
 pub(crate) use collected::Collected;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource, SequenceState};
 pub(crate) use context::{Charge, Cx, Shared, Turn, pages_between};
-pub(crate) use entry_sort::EntrySorter;
+pub(crate) use entry_sort::{EntrySorter, SortedEntries};
 pub(crate) use facts::is_volatile;
 #[cfg(test)]
 pub(crate) use hesitant::{Hesitation, hesitantly, on_another_thread};

@@ -1,135 +1,22 @@
 //! ORDER BY: all rows in order, or the first few.
 //!
-//! Row numbers are sorted, not rows. Each carries the first key as an order-preserving number; only where these are
-//! equal (and do not tell all) are the keys themselves compared. Equal rows keep their order. Rows beyond `work_mem` are
+//! Row numbers are sorted, not rows ([`super::row_order`]). Equal rows keep their order. Rows beyond `work_mem` are
 //! written as sorted runs and merged. Where the input comes in the order of the first keys, it is sorted run after run
 //! ([`super::sort_runs`]).
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::context::{Charge, Cx};
 use super::expr::{Evaluator, Frame};
 use super::limit::LimitValues;
 use super::operator::{Operator, Step};
+use super::row_order::{Direction, sorted_rows};
 use super::rows::{Rows, RowsBuilder};
 use super::sort_runs::Runs;
 use super::spill::{Merge, MergeKey, Run, RunFile, SpilledKeys};
-use crate::columns::{Batch, Data, Vector, compare_values, float_prefix, row_number, trim_blanks};
+use crate::columns::{Batch, Vector, row_number};
 use crate::plan::{Field, SortKey};
-use crate::{DataType, Error, Result};
-
-/// Which way one key is sorted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Direction {
-    pub(crate) descending: bool,
-    pub(crate) nulls_first: bool,
-}
-
-impl Direction {
-    pub(crate) const ASCENDING: Direction = Direction { descending: false, nulls_first: false };
-
-    pub(crate) fn of(key: &SortKey) -> Direction {
-        Direction { descending: key.descending, nulls_first: key.nulls_first }
-    }
-
-    fn apply(self, order: Ordering) -> Ordering {
-        if self.descending { order.reverse() } else { order }
-    }
-
-    /// The order of two rows by one key.
-    fn compare(self, key: &Vector, a: usize, b: usize) -> Ordering {
-        self.compare_between(key, a, key, b)
-    }
-
-    /// The order of two rows' keys of the same type.
-    pub(crate) fn compare_between(self, left: &Vector, a: usize, right: &Vector, b: usize) -> Ordering {
-        match (left.is_null(a), right.is_null(b)) {
-            (false, false) => self.apply(compare_values(left, a, right, b)),
-            (true, true) => Ordering::Equal,
-            (a_is_null, _) if a_is_null == self.nulls_first => Ordering::Less,
-            _ => Ordering::Greater,
-        }
-    }
-
-    /// A number that sorts as the key does, as far as it goes.
-    fn prefix(self, key: &Vector, row: usize, scale_max: u16) -> (u8, u64) {
-        if key.is_null(row) {
-            return (if self.nulls_first { 0 } else { 2 }, 0);
-        }
-        let prefix = value_prefix(key, row, scale_max);
-        (1, if self.descending { !prefix } else { prefix })
-    }
-}
-
-const SIGN: u64 = 1 << 63;
-
-/// `scale_max`: of decimals, their largest.
-fn value_prefix(key: &Vector, row: usize, scale_max: u16) -> u64 {
-    match key.data() {
-        Data::Bool(values) => values[row].into(),
-        Data::I16(values) => i64::from(values[row]).cast_unsigned() ^ SIGN,
-        Data::I32(values) => i64::from(values[row]).cast_unsigned() ^ SIGN,
-        Data::I64(values) => values[row].cast_unsigned() ^ SIGN,
-        Data::F32(values) => float_prefix(values[row].into()),
-        Data::F64(values) => float_prefix(values[row]),
-        Data::Decimal(decimals) => decimals.order_key(row, scale_max),
-        Data::Uuid(values) => values[row].first_chunk().map_or(0, |first| u64::from_be_bytes(*first)),
-        Data::Interval(values) => {
-            let span = values[row].span().clamp(i64::MIN.into(), i64::MAX.into());
-            (span as i64).cast_unsigned() ^ SIGN
-        }
-        Data::Values(_) => 0,
-        Data::Bytes(strings) => {
-            let bytes = strings.get(row);
-            let bytes = if matches!(key.data_type(), DataType::Char(_)) { trim_blanks(bytes) } else { bytes };
-            let mut first = [0; 8];
-            let len = bytes.len().min(8);
-            first[..len].copy_from_slice(&bytes[..len]);
-            u64::from_be_bytes(first)
-        }
-    }
-}
-
-/// Whether values of which [`value_prefix`] gives the same are equal.
-fn is_all_in_prefix(key: &Vector) -> bool {
-    if let Data::Decimal(decimals) = key.data() {
-        return decimals.narrow().is_some();
-    }
-    !matches!(key.data(), Data::Bytes(_) | Data::Uuid(_) | Data::Interval(_) | Data::Values(_))
-}
-
-/// Row numbers in the order of the keys; stable.
-pub(crate) fn sorted_rows<V: AsRef<Vector>>(keys: &[V], directions: &[Direction], len: usize) -> Vec<u32> {
-    let Some((first, direction)) = keys.first().zip(directions.first()) else {
-        return (0..row_number(len)).collect();
-    };
-    let first = first.as_ref();
-    let scale_max = if let Data::Decimal(decimals) = first.data() { decimals.scale_max() } else { 0 };
-    let mut entries: Vec<(u8, u64, u32)> = (0..len)
-        .map(|row| {
-            let (class, prefix) = direction.prefix(first, row, scale_max);
-            (class, prefix, row_number(row))
-        })
-        .collect();
-    let skipped = usize::from(is_all_in_prefix(first));
-    let rest: Vec<(&Vector, Direction)> =
-        keys.iter().map(AsRef::as_ref).zip(directions.iter().copied()).skip(skipped).collect();
-    entries.sort_unstable_by(|a, b| {
-        (a.0, a.1)
-            .cmp(&(b.0, b.1))
-            .then_with(|| compare_rows(&rest, a.2 as usize, b.2 as usize))
-            .then_with(|| a.2.cmp(&b.2))
-    });
-    entries.into_iter().map(|entry| entry.2).collect()
-}
-
-fn compare_rows(keys: &[(&Vector, Direction)], a: usize, b: usize) -> Ordering {
-    keys.iter()
-        .map(|(key, direction)| direction.compare(key, a, b))
-        .find(|order| order.is_ne())
-        .unwrap_or(Ordering::Equal)
-}
+use crate::{Error, Result};
 
 /// The keys to sort by, compiled.
 pub(crate) struct SortKeys {

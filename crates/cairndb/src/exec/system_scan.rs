@@ -31,10 +31,13 @@ impl SystemScan {
     }
 
     fn make(&mut self, cx: Cx<'_>) -> Result<Vec<Vec<Value>>> {
-        let Some((column, value)) = &mut self.only else { return Ok(self.relation.rows(&self.columns, None)) };
+        let context = &cx.context().eval;
+        let Some((column, value)) = &mut self.only else {
+            return Ok(self.relation.rows(&self.columns, None, context));
+        };
         Ok(match value.scalar(cx)? {
             Value::Null => Vec::new(),
-            value => self.relation.rows(&self.columns, Some((*column, &value))),
+            value => self.relation.rows(&self.columns, Some((*column, &value)), context),
         })
     }
 }

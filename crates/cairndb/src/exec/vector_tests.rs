@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::sort::{Direction, sorted_rows};
+use super::row_order::{Direction, sorted_rows};
 use crate::columns::{NO_ROW, Vector, compare_values, hash_rows, values_equal};
 use crate::types::testing::{Random, random_value};
 use crate::types::{Interval, Numeric, sample_types};

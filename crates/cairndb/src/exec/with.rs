@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::context::{Cx, OuterRow};
 use super::operator::{BoxOperator, Operator, Step};
+use super::row_by_row::{self, RowByRow};
 use super::spill::BatchList;
 use crate::columns::Batch;
 use crate::plan::CteId;
 use crate::sync::{Mutex, MutexGuard};
-use crate::{Error, Value};
+use crate::{Error, Result, Value};
 
 /// The rows of a WITH query, so far, and how to get more. Shared by its scans, which run on one thread at a time.
 pub(crate) struct WithResult(Mutex<State>);
@@ -183,10 +184,20 @@ pub(crate) struct RecursiveUnion {
     step: BoxOperator,
     /// UNION without ALL: the rows that were already there.
     seen: Option<super::distinct::SeenRows>,
-    in_base: bool,
+    from: From,
     /// What this round has given so far: the next one's input.
     round: BatchList,
     working: Arc<WithResult>,
+    /// The step for rounds of few rows, where there is one.
+    by_row: Option<RowByRow>,
+}
+
+/// Where a recursive query's rows come from now.
+enum From {
+    Base,
+    Step,
+    /// The step, a row at a time: to the end, for a round has no more rows than the one before.
+    Rows,
 }
 
 impl RecursiveUnion {
@@ -195,14 +206,17 @@ impl RecursiveUnion {
         base: BoxOperator,
         step: BoxOperator,
         seen: Option<super::distinct::SeenRows>,
+        by_row: Option<RowByRow>,
     ) -> RecursiveUnion {
         let working = Arc::new(WithResult::complete(BatchList::default()));
-        RecursiveUnion { id, base, step, seen, in_base: true, round: BatchList::default(), working }
+        RecursiveUnion { id, base, step, seen, from: From::Base, round: BatchList::default(), working, by_row }
     }
 
     fn pull(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
-        if self.in_base {
-            return self.base.next(cx);
+        match (&self.from, &mut self.by_row) {
+            (From::Base, _) => return self.base.next(cx),
+            (From::Rows, Some(by_row)) => return by_row.next(cx),
+            (From::Step | From::Rows, _) => {}
         }
         // The step scans the working rows under the same id as the body scans the whole: each gets its own, for a
         // scan looks its result up when it starts.
@@ -214,15 +228,24 @@ impl RecursiveUnion {
     }
 
     /// Makes the rows of this round the input of the next. False: there were none, so it is over.
-    fn next_round(&mut self, cx: Cx<'_>) -> bool {
+    fn next_round(&mut self, cx: Cx<'_>) -> Result<bool> {
         cx.shared.note_with_change();
-        self.in_base = false;
-        let round = std::mem::take(&mut self.round);
+        let mut round = std::mem::take(&mut self.round);
         let more = !round.is_empty();
+        self.from = From::Step;
+        if let Some(by_row) = &mut self.by_row
+            && more
+            && round.has_at_most(row_by_row::ROWS_MAX)
+        {
+            by_row.begin(&round, cx)?;
+            round.clear(cx);
+            self.from = From::Rows;
+            return Ok(true);
+        }
         self.working.clear(cx);
         self.working = Arc::new(WithResult::complete(round));
         self.step.reset(cx);
-        more
+        Ok(more)
     }
 }
 
@@ -231,13 +254,16 @@ impl Operator for RecursiveUnion {
         loop {
             cx.check()?;
             let Some(mut batch) = self.pull(cx)? else {
-                if self.next_round(cx) {
+                if !matches!(self.from, From::Rows) && self.next_round(cx)? {
                     continue;
                 }
                 return Ok(None);
             };
             if let Some(seen) = &mut self.seen {
                 batch = seen.keep_new(batch, cx)?;
+            }
+            if matches!(self.from, From::Rows) {
+                return Ok(Some(batch));
             }
             if !batch.is_empty() {
                 self.round.push(&batch, cx)?;
@@ -249,7 +275,10 @@ impl Operator for RecursiveUnion {
     fn reset(&mut self, cx: Cx<'_>) {
         self.base.reset(cx);
         self.step.reset(cx);
-        self.in_base = true;
+        self.from = From::Base;
+        if let Some(by_row) = &mut self.by_row {
+            by_row.clear();
+        }
         self.round.clear(cx);
         self.working.clear(cx);
         if let Some(seen) = &mut self.seen {

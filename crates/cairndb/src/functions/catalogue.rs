@@ -11,17 +11,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use super::Operator;
-use super::aggregate::{AGGREGATES, Placed};
+use super::aggregate::{AGGREGATES, Placed, StoredAggregate};
 use super::arrays::Quantifier;
 use super::beginning::PatternKind;
 use super::cost::Cost;
+use super::matching::Matching;
 use super::of_catalog::Asks;
 use super::routine::{Returns, Routine};
 use super::rows::Rows;
 use super::signature::{Declared, decide};
 use super::special::Special;
 use super::volatility::{Parallel, Volatility};
-use crate::types::{Composite, DataType, EvalContext, Value, fnv};
+use crate::types::{Composite, DataType, EvalContext, ExtensionTypeKind, Value, fnv};
 use crate::{Error, Result};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
@@ -30,6 +31,8 @@ pub const ANY: DataType = DataType::Unknown;
 /// A parameter's name, and its default as it is written.
 pub(crate) type Parameter = (&'static str, Option<&'static str>);
 
+/// As [`Eval`], of a call that was resolved.
+pub(super) type Typed = fn(&Function, &[Value], &EvalContext) -> Result<Value>;
 /// A user's function.
 pub(super) type UsersFunction = dyn Fn(&[Value]) -> Result<Value> + Send + Sync;
 /// Makes accumulators of a user's aggregate.
@@ -41,7 +44,7 @@ pub enum Kernel {
     /// The answer for one row's arguments.
     Plain(Eval),
     /// As `Plain`, where the answer depends on the types that the call was resolved for too.
-    Typed(fn(&Function, &[Value], &EvalContext) -> Result<Value>),
+    Typed(Typed),
     /// An operator over the elements of an array.
     Quantified(Quantifier),
     /// A user's closure.
@@ -130,6 +133,8 @@ pub struct Function {
     pub op: Option<Operator>,
     /// It tells whether its first argument, a text, matches its second, a pattern of this kind.
     pub(crate) pattern: Option<PatternKind>,
+    /// It tells whether its first argument matches its second, or not: how that is told without calling it.
+    pub(crate) matching: Option<Matching>,
     /// It takes characters of its first argument, a text, which the others number: see [`substring_bounds`](super::substring_bounds).
     pub(crate) takes_characters: bool,
     /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
@@ -176,6 +181,8 @@ pub enum Start {
     Placed(Placed),
     /// A user's closure.
     Closure(Arc<UsersStart>),
+    /// Functions that the schema's aggregate names.
+    Stored(Arc<StoredAggregate>),
 }
 
 /// The aggregates that an executor may want to compute itself.
@@ -289,6 +296,14 @@ impl Function {
         declared_result(self.polymorphic.as_deref(), self.returns)
     }
 
+    /// The extension whose type it takes or gives.
+    pub(crate) fn extension(&self) -> Option<ExtensionTypeKind> {
+        self.polymorphic.iter().flatten().find_map(|declared| match declared {
+            Declared::Extension(kind) => Some(*kind),
+            _ => None,
+        })
+    }
+
     /// Whether some argument's type follows from the call.
     pub(crate) fn is_polymorphic(&self) -> bool {
         self.polymorphic.is_some()
@@ -367,6 +382,7 @@ impl Function {
             is_without_array: false,
             op: None,
             pattern: None,
+            matching: None,
             takes_characters: false,
             kernel,
         }
@@ -488,8 +504,17 @@ impl Function {
     /// The function for arguments of these types; `None`: they do not fit it. A type that is not known yet fits
     /// everything.
     pub fn resolve(self: &Arc<Function>, args: &[DataType]) -> Option<Arc<Function>> {
+        self.resolve_with(args, None)
+    }
+
+    /// The same, where an extension's type is meant, and no argument is of it.
+    pub(crate) fn resolve_with(
+        self: &Arc<Function>,
+        args: &[DataType],
+        made: Option<DataType>,
+    ) -> Option<Arc<Function>> {
         let Some(declared) = &self.polymorphic else { return Some(self.clone()) };
-        let (args, returns) = resolve(declared, self.args.len(), args)?;
+        let (args, returns) = resolve(declared, self.args.len(), args, made)?;
         Some(Arc::new(Function { args, returns, polymorphic: None, ..Function::clone(self) }))
     }
 }
@@ -502,6 +527,7 @@ impl Aggregate {
             Start::Typed(start) => start(self),
             Start::Placed(placed) => placed.start(),
             Start::Closure(start) => start(),
+            Start::Stored(parts) => parts.begin_alone(),
         }
     }
 
@@ -539,7 +565,7 @@ impl Aggregate {
     /// As [`Function::resolve`].
     pub fn resolve(self: &Arc<Aggregate>, args: &[DataType]) -> Option<Arc<Aggregate>> {
         let Some(declared) = &self.polymorphic else { return Some(self.clone()) };
-        let (args, returns) = resolve(declared, self.args.len(), args)?;
+        let (args, returns) = resolve(declared, self.args.len(), args, None)?;
         Some(Arc::new(Aggregate { args, returns, polymorphic: None, ..Aggregate::clone(self) }))
     }
 }
@@ -557,12 +583,17 @@ pub(super) fn declared_result(polymorphic: Option<&[Declared]>, returns: DataTyp
 }
 
 /// The argument types and the result's of a polymorphic entry in a call.
-pub(super) fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -> Option<(Box<[DataType]>, DataType)> {
+pub(super) fn resolve(
+    declared: &[Declared],
+    count: usize,
+    given: &[DataType],
+    made: Option<DataType>,
+) -> Option<(Box<[DataType]>, DataType)> {
     if given.len() < count {
         return None;
     }
     let each = |(at, given): (usize, &DataType)| (declared[at.min(count - 1)], *given);
-    let decided = decide(given.iter().enumerate().map(each))?.or_text();
+    let decided = decide(given.iter().enumerate().map(each))?.or_text().or_extension(made);
     let resolved = |declared: &Declared| match declared {
         Declared::Any | Declared::NonArray | Declared::Record => Some(ANY),
         declared => declared.resolved(decided),
@@ -639,13 +670,20 @@ impl Catalogue {
         name: &'static str,
         args: &[Declared],
         returns: Declared,
-        eval: fn(&Function, &[Value], &EvalContext) -> Result<Value>,
+        eval: Typed,
     ) -> &mut Function {
         let function = self.add(name, &[], returns.fixed().unwrap_or(ANY), |_, _| Ok(Value::Null));
         function.args = args.iter().map(|arg| arg.fixed().unwrap_or(ANY)).collect();
         function.polymorphic = Some(args.iter().copied().chain([returns]).collect());
         function.kernel = Kernel::Typed(eval);
         function
+    }
+
+    /// The same one by several names.
+    pub(super) fn add_names(&mut self, names: &[&'static str], args: &[Declared], returns: Declared, eval: Typed) {
+        for name in names {
+            self.add_polymorphic(name, args, returns, eval);
+        }
     }
 }
 
@@ -656,6 +694,10 @@ impl Function {
     }
     pub(super) fn pattern(&mut self, kind: PatternKind) -> &mut Function {
         self.pattern = Some(kind);
+        self
+    }
+    pub(super) fn matching(&mut self, matching: Matching) -> &mut Function {
+        self.matching = Some(matching);
         self
     }
     pub(super) fn parameters(&mut self, parameters: &'static [Parameter]) -> &mut Function {
@@ -715,6 +757,12 @@ impl Function {
     /// In the place of the array of what repeats NULL is no argument, rather than no answer.
     pub(super) fn without_array(&mut self) -> &mut Function {
         self.is_without_array = true;
+        self
+    }
+    /// A call may take long, and asks meanwhile whether to go on: it is made while the statement runs, which can be stopped, and never
+    /// while it is planned.
+    pub(super) fn lengthy(&mut self) -> &mut Function {
+        self.folds = false;
         self
     }
     pub(super) fn waiting(&mut self) -> &mut Function {

@@ -8,7 +8,7 @@ use super::support::wrong_arguments;
 use super::{Declared, Function, Operator};
 use crate::Result;
 use crate::types::datetime::Zone;
-use crate::types::{DataType, EvalContext, Reg as Of, Value, compare_blank_padded};
+use crate::types::{DataType, EvalContext, ExtensionTypeKind, Reg as Of, Value, compare_blank_padded};
 
 /// Compared as values of one type are. Those that most comparisons are of come first: that is where the choice among them begins.
 static PLAIN: [[DataType; 2]; 28] = {
@@ -108,7 +108,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         catalogue.add("greatest", types, types[0], extreme::<true>).bounded().variadic().syntax().called_on_null();
         catalogue.add("least", types, types[0], extreme::<false>).bounded().variadic().syntax().called_on_null();
     }
-    for any in [Declared::Array, Declared::Enum, Declared::Record] {
+    for any in [Declared::Array, Declared::Enum, CITEXT, HSTORE, Declared::Record] {
         let greatest = |_: &Function, args: &[Value], context: &EvalContext| extreme::<true>(args, context);
         catalogue.add_polymorphic("greatest", &[any], any, greatest).bounded().variadic().syntax().called_on_null();
         let least = |_: &Function, args: &[Value], context: &EvalContext| extreme::<false>(args, context);
@@ -128,11 +128,17 @@ fn register_operator<const OP: u8>(catalogue: &mut Catalogue, op: Operator) {
     DATE_AND_TIMESTAMP.iter().for_each(|types| add(types, local::<OP>, false));
     LOCAL_AND_ZONED.iter().for_each(|types| add(types, zoned::<OP>, true));
     let boolean = Declared::Type(DataType::Boolean);
-    for any in [Declared::Array, Declared::Enum, Declared::Record] {
+    // Values of hstore have an order, but no signs for it.
+    let has_sign = |any: &Declared| *any != HSTORE || matches!(op, Operator::Equal | Operator::NotEqual);
+    let all = [Declared::Array, Declared::Enum, CITEXT, HSTORE, Declared::Record];
+    for any in all.into_iter().filter(has_sign) {
         let eval = |_: &Function, args: &[Value], context: &EvalContext| plain::<OP>(args, context);
         catalogue.add_polymorphic(op.symbol(), &[any, any], boolean, eval).bounded().op(op);
     }
 }
+
+const CITEXT: Declared = Declared::Extension(ExtensionTypeKind::Citext);
+const HSTORE: Declared = Declared::Extension(ExtensionTypeKind::Hstore);
 
 const EQUAL: u8 = 0;
 const NOT_EQUAL: u8 = 1;

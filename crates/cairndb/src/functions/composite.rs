@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::arrays::{Form, Typed, form};
+use super::arrays::{Form, form};
+use super::catalogue::Typed;
 use super::json::write_value;
 use super::support::wrong_arguments;
 use super::{Function, Volatility};

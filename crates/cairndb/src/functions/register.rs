@@ -2,8 +2,9 @@
 
 use super::catalogue::Catalogue;
 use super::{
-    arithmetic, arrays, bits, clock, comparison, digest, encoding, enums, extract, formatting, json, like, math,
-    overlaps, quoting, random, regex, series, special, strings, system, temporal,
+    arithmetic, arrays, bits, citext, clock, comparison, crypt, digest, encoding, enums, extract, formatting, hstore,
+    intarray, json, like, math, overlaps, quoting, random, regex, series, special, strings, system, tablefunc,
+    temporal, trigrams, unaccent,
 };
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
@@ -17,6 +18,7 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     encoding::register(catalogue);
     bits::register(catalogue);
     digest::register(catalogue);
+    crypt::register(catalogue);
     math::register(catalogue);
     random::register(catalogue);
     extract::register(catalogue);
@@ -28,5 +30,11 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     enums::register(catalogue);
     json::register(catalogue);
     series::register(catalogue);
+    citext::register(catalogue);
+    hstore::register(catalogue);
+    intarray::register(catalogue);
+    tablefunc::register(catalogue);
+    trigrams::register(catalogue);
+    unaccent::register(catalogue);
     special::register(catalogue);
 }

@@ -29,8 +29,44 @@ pub(crate) struct Routine {
     /// The schemas in which its body looks names up; empty: those of who calls it.
     pub(crate) search_path: Vec<String>,
     pub(crate) body: String,
+    /// Of an aggregate, what takes its rows in.
+    pub(crate) aggregate: Option<AggregateParts>,
     /// Numbers the changes of the entry.
     pub(crate) change: u64,
+}
+
+/// What an aggregate is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AggregateParts {
+    /// Takes the state and a row's values, and gives the state.
+    pub(crate) transition: Callee,
+    /// Makes the answer of the state, which is the answer otherwise.
+    pub(crate) last: Option<Callee>,
+    /// That takes NULLs of the arguments' types, too.
+    pub(crate) last_extra: bool,
+    /// The type of the state.
+    pub(crate) state: Declared,
+    /// The text of the state before the first row; `None`: NULL.
+    pub(crate) initial: Option<String>,
+}
+
+/// A function that something names by what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callee {
+    /// One of the schema's.
+    Routine(ObjectId),
+    /// One that is built in, by its oid in PostgreSQL.
+    BuiltIn(u32),
+}
+
+impl Callee {
+    /// Its oid.
+    pub(crate) fn oid(self) -> u32 {
+        match self {
+            Callee::Routine(id) => oid_of(id),
+            Callee::BuiltIn(oid) => oid,
+        }
+    }
 }
 
 /// What CREATE made.
@@ -38,6 +74,7 @@ pub(crate) struct Routine {
 pub(crate) enum RoutineKind {
     Function,
     Procedure,
+    Aggregate,
 }
 
 /// What the body is written in.
@@ -209,7 +246,8 @@ impl Routine {
     /// The types that users made of which it takes or gives values.
     pub(crate) fn user_types(&self) -> impl Iterator<Item = ObjectId> {
         let returns = if let Returns::Type(data_type) = self.returns { Some(data_type) } else { None };
-        let values = self.parameters.iter().map(|parameter| parameter.data_type).chain(returns);
+        let state = self.aggregate.as_ref().and_then(|parts| parts.state.fixed());
+        let values = self.parameters.iter().map(|parameter| parameter.data_type).chain(returns).chain(state);
         values.filter_map(type_id).chain(self.domains().map(|domain| domain.id))
     }
 
@@ -224,11 +262,12 @@ impl Routine {
         format!("{}({})", self.name, types.join(", "))
     }
 
-    /// `function` or `procedure`
+    /// `function`, `procedure` or `aggregate`
     pub(crate) fn noun(&self) -> &'static str {
         match self.kind {
             RoutineKind::Function => "function",
             RoutineKind::Procedure => "procedure",
+            RoutineKind::Aggregate => "aggregate",
         }
     }
 

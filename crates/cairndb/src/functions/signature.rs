@@ -1,6 +1,6 @@
 //! What a function takes and gives: types, or pseudo-types that binding decides by the arguments, as PostgreSQL does.
 
-use crate::types::{CastContext, DataType, can_cast, common_type};
+use crate::types::{CastContext, DataType, ExtensionTypeKind, can_cast, common_type};
 
 /// A declared argument or result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Declared {
     Array,
     /// `anyenum`: an enum, the same for each.
     Enum,
+    /// The type of an extension, wherever that is: the same for each.
+    Extension(ExtensionTypeKind),
     /// `record`: any composite type, each on its own.
     Record,
     /// `anycompatible`: types that have one in common, to which they are converted.
@@ -45,6 +47,8 @@ const PSEUDO: [(Declared, &str, u32); 7] = [
 pub struct Decided {
     element: Option<DataType>,
     compatible: Option<DataType>,
+    /// The type of the extension. (No function has those of several.)
+    extension: Option<DataType>,
     /// The arrays given are all of this type, which is not the one of arrays of its elements: `int2vector`.
     vector: Option<DataType>,
 }
@@ -86,6 +90,7 @@ impl Declared {
             Declared::Type(data_type) => data_type.type_name(),
             Declared::NonArray => "anynonarray",
             Declared::Record => "record",
+            Declared::Extension(kind) => kind.name(),
             _ => pseudo().unwrap_or("any"),
         }
     }
@@ -141,6 +146,7 @@ impl Declared {
             Declared::Any | Declared::NonArray | Declared::Record => None,
             Declared::Element | Declared::PlainElement | Declared::Enum => decided.element,
             Declared::Array => decided.element?.array(),
+            Declared::Extension(_) => decided.extension,
             Declared::Compatible | Declared::PlainCompatible => decided.compatible,
             Declared::CompatibleArray => decided.compatible?.array(),
         }
@@ -149,7 +155,7 @@ impl Declared {
 
 /// What the pseudo-types stand for where arguments of these types are given; `None`: they do not fit each other.
 pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> Option<Decided> {
-    let mut element = None;
+    let (mut element, mut extension) = (None, None);
     let mut same = |data_type: DataType| *element.get_or_insert(data_type) == data_type;
     let (mut compatible, mut arrays) = (vec![], vec![]);
     for (declared, given) in declared {
@@ -160,6 +166,7 @@ pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> O
             Declared::Element => same(given),
             Declared::PlainElement => !given.is_array() && same(given),
             Declared::Enum => matches!(given, DataType::Enum(_)) && same(given),
+            Declared::Extension(kind) => given.is_of_extension(kind) && *extension.get_or_insert(given) == given,
             Declared::Record => matches!(given, DataType::Composite(_)),
             Declared::Array => {
                 arrays.push(given);
@@ -186,10 +193,15 @@ pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> O
         }
     };
     let vector = arrays.first().copied().filter(|of| of.is_vector() && arrays.iter().all(|array| array == of));
-    Some(Decided { element, compatible, vector })
+    Some(Decided { element, compatible, extension, vector })
 }
 
 impl Decided {
+    /// The type of an extension, where nothing else says which one it is.
+    pub(crate) fn or_extension(self, made: Option<DataType>) -> Decided {
+        Decided { extension: self.extension.or(made), ..self }
+    }
+
     /// Untyped literals are text where nothing else decides.
     pub fn or_text(self) -> Decided {
         Decided { compatible: self.compatible.or(Some(DataType::Text)), ..self }

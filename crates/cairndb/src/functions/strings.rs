@@ -4,7 +4,7 @@ use super::beginning::PatternKind;
 use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter};
 use super::{ANY, Declared, Function, Operator};
-use crate::types::{DataType, EvalContext, Value, compare_blank_padded, to_text};
+use crate::types::{DataType, EvalContext, Value, compare_blank_padded, lower, to_text};
 use crate::{Error, Result, SqlState};
 
 const TEXT: DataType = DataType::Text;
@@ -141,13 +141,8 @@ fn cases(catalogue: &mut Catalogue) {
 }
 
 /// Character by character, as the C library does it for PostgreSQL: `ß` has no single capital and stays.
-fn upper(c: char) -> char {
+pub(super) fn upper(c: char) -> char {
     let mut mapped = c.to_uppercase();
-    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
-}
-
-fn lower(c: char) -> char {
-    let mut mapped = c.to_lowercase();
     if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
 }
 
@@ -268,7 +263,7 @@ pub(crate) fn substring_bounds(function: &Function, others: &[Value]) -> Option<
     }
 }
 
-fn position(source: &str, part: &str) -> Result<Value> {
+pub(super) fn position(source: &str, part: &str) -> Result<Value> {
     size(source.find(part).map_or(0, |at| source[..at].chars().count() + 1))
 }
 
@@ -373,7 +368,7 @@ fn replace(source: &str, from: &str, to: &str) -> Result<Value> {
 }
 
 /// Characters of `from` become those at the same place in `to`, or go where `to` is shorter.
-fn translate(source: &str, from: &str, to: &str) -> String {
+pub(super) fn translate(source: &str, from: &str, to: &str) -> String {
     let target: Vec<char> = to.chars().collect();
     let map = |c: char| match from.chars().position(|wanted| wanted == c) {
         None => Some(c),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{ANY, Declared, Function, aggregate_overloads, exact_overload, function_names, overloads};
 use crate::types::testing::{Random, random_value};
 use crate::types::{
-    DataType, EvalContext, Value, cast, from_text, sample_composite, sample_enum, sample_types, to_text,
+    DataType, EvalContext, Value, cast, from_text, sample_composite, sample_enum, sample_of_extension, sample_types,
+    to_text,
 };
 
 const CALLS: usize = 100;
@@ -30,11 +31,13 @@ fn resolved(random: &mut Random, function: &Arc<Function>) -> Arc<Function> {
         Some(Declared::Array | Declared::CompatibleArray) => element.array().unwrap(),
         Some(Declared::Type(data_type)) => data_type,
         Some(Declared::Enum) => sample_enum(),
+        Some(Declared::Extension(kind)) => sample_of_extension(kind),
         Some(Declared::Record) => sample_composite(),
         _ => element,
     };
     let given: Vec<DataType> = (0..function.args.len()).map(given).collect();
-    function.resolve(&given).unwrap_or_else(|| panic!("{function:?} of {given:?}"))
+    let made = function.extension().map(sample_of_extension);
+    function.resolve_with(&given, made).unwrap_or_else(|| panic!("{function:?} of {given:?}"))
 }
 
 fn random_argument(random: &mut Random, function: &Function, index: usize) -> Value {
@@ -98,6 +101,12 @@ fn is_of(value: &Value, data_type: DataType) -> bool {
     }
     if let (Value::Composite(row), T::Composite(of)) = (value, data_type) {
         return row.of() == of && row.typed().all(|(data_type, value)| value.is_null() || is_of(value, data_type));
+    }
+    if let (Value::Citext(text), T::Citext(_)) = (value, data_type) {
+        return text.data_type() == data_type;
+    }
+    if let (Value::Hstore(of), T::Hstore(_)) = (value, data_type) {
+        return of.data_type() == data_type;
     }
     if let (Value::Enum(value), T::Enum(of)) = (value, data_type) {
         return value.of() == of;
@@ -194,6 +203,7 @@ fn no_aggregate_panics_and_each_returns_its_type() {
                 Some(Declared::Array) => element.array().unwrap(),
                 Some(Declared::Type(data_type)) => data_type,
                 Some(Declared::Enum) => sample_enum(),
+                Some(Declared::Extension(kind)) => sample_of_extension(kind),
                 Some(Declared::Record) => sample_composite(),
                 _ => element,
             };

@@ -1,7 +1,7 @@
 //! What is promised of functions beside their answers, as PostgreSQL has it.
 
 /// PostgreSQL's volatilities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Volatility {
     Immutable,
     Stable,

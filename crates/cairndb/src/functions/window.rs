@@ -84,7 +84,7 @@ impl WindowFunction {
     /// As [`Function::resolve`](super::Function::resolve).
     pub fn resolve(self: &Arc<WindowFunction>, args: &[DataType]) -> Option<Arc<WindowFunction>> {
         let Some(declared) = &self.polymorphic else { return Some(self.clone()) };
-        let (args, returns) = resolve(declared, self.args.len(), args)?;
+        let (args, returns) = resolve(declared, self.args.len(), args, None)?;
         Some(Arc::new(WindowFunction { args, returns, polymorphic: None, ..WindowFunction::clone(self) }))
     }
 }

@@ -415,6 +415,13 @@ pub struct KeyRange {
     pub upper: Option<KeyBound>,
 }
 
+impl KeyRange {
+    /// Whether it is all keys.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.prefix.is_empty() && self.lower.is_none() && self.upper.is_none()
+    }
+}
+
 /// Conditions of which all, or any, are to be true; each with something more.
 #[derive(Clone, Debug)]
 pub enum Items<T> {

@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::dml::row::{Env, Stop, eval, is_of_point};
 use crate::functions::{Accumulator, Aggregate};
 use crate::plan::{AggregateCall, Columns, Datum, Expr, PhysicalNode, PhysicalPlan};
-use crate::types::ValueRef;
+use crate::types::{SessionUses, ValueRef};
 
 /// A SELECT of aggregates, without GROUP BY.
 #[derive(Debug)]
@@ -92,9 +92,9 @@ impl PointAggregate {
         session: &mut Session,
         stamp: u64,
         env: Env<'_>,
-        scratch: &mut Scratch,
+        (scratch, uses): (&mut Scratch, &mut SessionUses),
     ) -> Result<bool, Miss> {
-        self.several.run(session, stamp, |state| {
+        let is_there = self.several.run(session, stamp, |state| {
             let Scratch { few, tally, outputs } = scratch;
             tally.begin(&self.calls);
             self.several.each(&self.steps, (state, usize::MAX), env, few, &mut |rows| {
@@ -105,13 +105,15 @@ impl PointAggregate {
                 Ok(ControlFlow::Continue(()))
             })?;
             tally.finish(outputs, (&self.having, &self.outputs), env).map_err(|miss| WriteError::Caller(miss.into()))
-        })
+        })?;
+        self.several.note_uses(&self.steps, &scratch.few, uses);
+        Ok(is_there)
     }
 }
 
 impl Call {
     fn of(call: &AggregateCall, source: &JoinSource, several: usize) -> Option<Call> {
-        if call.distinct || !call.order_by.is_empty() || call.aggregate.is_users() {
+        if call.distinct || !call.order_by.is_empty() || call.aggregate.is_users() || call.aggregate.is_stored() {
             return None;
         }
         let over_rows = |expr: &Expr| substitute(expr, &source.outputs);

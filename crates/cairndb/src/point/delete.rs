@@ -10,6 +10,7 @@ use super::{Miss, WriteBuffers};
 use crate::dml::row::{Env, NoColumns, ObservedAtOnce, RowDelete, Target, look_up};
 use crate::exec::Stored;
 use crate::plan::{Held, Returning};
+use crate::types::{FewUses, SessionUses};
 
 /// A DELETE from a table that nothing refers to.
 #[derive(Debug)]
@@ -44,21 +45,27 @@ impl PointDelete {
         place: Place<'_>,
         stamp: u64,
         env: Env<'_>,
-        buffers: &mut WriteBuffers,
+        (buffers, uses): (&mut WriteBuffers, &mut SessionUses),
     ) -> Result<(u64, Option<Ticket>), Miss> {
         let WriteBuffers { key, row_key, row, delete, returned, .. } = buffers;
         let (program, target) = (&self.program, &self.program.target);
         self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
-        place.write(stamp, &mut |trees| {
+        let mut is_there = false;
+        let written = place.write(stamp, &mut |trees| {
+            is_there = false;
             let Some(key) = self.finder.row_key(trees, key, row_key)? else { return Ok(false) };
             if !program.reads_row() {
-                return program.run(trees, (key, &NoColumns), env, delete, &mut ObservedAtOnce, returned);
+                is_there = program.run(trees, (key, &NoColumns), env, delete, &mut ObservedAtOnce, returned)?;
+                return Ok(is_there);
             }
-            if !look_up(trees, target.table.tree, key, row)? {
+            is_there = look_up(trees, target.table.tree, key, row)?;
+            if !is_there {
                 return Ok(false);
             }
             let stored = Stored { layout: &target.layout, key, value: row };
             program.run(trees, (key, &stored), env, delete, &mut ObservedAtOnce, returned)
-        })
+        })?;
+        uses.note(self.finder.used, if is_there { FewUses::ROW } else { FewUses::NOTHING });
+        Ok(written)
     }
 }

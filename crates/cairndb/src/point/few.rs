@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use cairn_storage::{Error as StorageError, KeyList, Lookup, PointReader, Session, TreeId, WriteError};
 
-use super::join::{JoinSource, Rows, STEPS_MAX, Step, StepBuffers, place, read_steps};
+use super::join::{JoinSource, Rows, STEPS_MAX, Step, StepBuffers, begin_uses, note_uses, place, read_steps};
 use super::{Miss, general, missed};
 use crate::catalog::ColumnPlace;
 use crate::dml::row::Env;
 use crate::exec::Stored;
 use crate::plan::{Expr, used_columns};
-use crate::types::key;
+use crate::types::{FewUses, SessionUses, key};
 
 /// More rows than these are the general path's.
 pub(super) const FEW: usize = 64;
@@ -50,6 +50,13 @@ struct Found {
     key: Vec<u8>,
     lower: Vec<u8>,
     upper: Vec<u8>,
+}
+
+impl Scratch {
+    /// Nothing is used yet.
+    pub(super) fn begin(&mut self) {
+        begin_uses(&mut self.steps);
+    }
 }
 
 /// Whoever takes the rows of all steps; what it breaks with is the end.
@@ -102,6 +109,7 @@ impl PrefixRows {
         take: &mut impl FnMut(&Rows<'_>) -> Taken,
     ) -> Result<(), WriteError<Miss>> {
         let Scratch { steps: buffers, found } = scratch;
+        begin_uses(buffers);
         let mut before: Rows<'_> = [None; STEPS_MAX];
         let (buffers, own) = buffers.split_at_mut(self.at);
         if !read_steps((steps, 0..self.at), state, env, buffers, &mut before)? {
@@ -119,6 +127,10 @@ impl PrefixRows {
             return general();
         }
         let keys = &found.keys;
+        let of_row = if self.reads_rows || step.index.is_none() { FewUses::FETCHED } else { FewUses::default() };
+        own.uses.add(FewUses::NOTHING);
+        own.uses.add(FewUses::ENTRY.times(keys.len()));
+        own.uses.add(of_row.times(keys.len()));
         for from in (0..keys.len()).step_by(Lookup::AT_ONCE) {
             let mut values = [&[][..]; Lookup::AT_ONCE];
             let values = &mut values[..Lookup::AT_ONCE.min(keys.len() - from)];
@@ -138,6 +150,11 @@ impl PrefixRows {
             }
         }
         Ok(())
+    }
+
+    /// Counts what an execution has used.
+    pub(super) fn note_uses(&self, steps: &[Step], scratch: &Scratch, uses: &mut SessionUses) {
+        note_uses(steps, &scratch.steps, uses);
     }
 
     /// Reads the rows of the steps behind the one that has several.

@@ -16,7 +16,7 @@ use crate::dml::row::{Env, Operand, Stop, eval, has_columns, same_key_bytes};
 use crate::exec::Stored;
 use crate::plan::{Columns, Datum, Expr, JoinKind, KeyRange, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::Params;
-use crate::types::{DataType, ValueRef, key};
+use crate::types::{DataType, FewUses, SessionUses, Used, ValueRef, key};
 
 /// Rows that are read together, at most.
 pub(super) const STEPS_MAX: usize = 4;
@@ -30,6 +30,8 @@ pub(super) struct StepBuffers {
     pub(super) key: Vec<u8>,
     row_key: Vec<u8>,
     row: Vec<u8>,
+    /// What the execution has used so far.
+    pub(super) uses: FewUses,
 }
 
 /// Where rows are read: in the newest durable state, or in the open transaction.
@@ -71,6 +73,8 @@ pub(super) struct Step {
     on: Option<Expr>,
     /// Other rows may follow: the key is what theirs begin with. The columns behind it, in the index if there is one.
     pub(super) rest: Option<Box<[Place]>>,
+    /// What is counted.
+    used: Used,
 }
 
 /// A column of a key.
@@ -260,8 +264,9 @@ impl JoinSource {
         if !outer {
             self.filters.extend(on.take());
         }
+        let used = table.used_by(index);
         let (layout, index) = (catalog.layout(table), index.map(|index| index.tree));
-        self.steps.push(Step { table: table.clone(), layout, index, key, first, outer, on, rest });
+        self.steps.push(Step { table: table.clone(), layout, index, key, first, outer, on, rest, used });
         Some(self)
     }
 
@@ -392,8 +397,9 @@ impl Step {
             Some(Part { source: Source::Operand(Operand::of(values.next()?, place.data_type)?), place })
         };
         let key = all(key_columns(table, index.as_deref()).iter().map(part))?;
+        let used = table.used_by(index.as_deref());
         let (layout, index) = (catalog.layout(table), index.as_ref().map(|index| index.tree));
-        Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None, rest: None })
+        Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None, rest: None, used })
     }
 
     /// The columns of earlier steps' rows that its key is made of, each with its step.
@@ -455,7 +461,7 @@ impl Step {
         rows: &Rows<'r>,
         buffers: &'r mut StepBuffers,
     ) -> Result<Option<Stored<'r>>, WriteError<Miss>> {
-        let StepBuffers { key, row_key, row } = buffers;
+        let StepBuffers { key, row_key, row, uses } = buffers;
         if !self.encode(env.params, rows, key).map_err(WriteError::Caller)? {
             return Ok(None);
         }
@@ -463,10 +469,14 @@ impl Step {
             None => key.as_slice(),
             Some(index) => match state.value(index, key, row_key)? {
                 Some(key) => key,
-                None => return Ok(None),
+                None => {
+                    uses.add(FewUses::NOTHING);
+                    return Ok(None);
+                }
             },
         };
         let value = state.value(self.table.tree, key, row)?;
+        uses.add(if value.is_some() { FewUses::ROW } else { FewUses::NOTHING });
         Ok(value.map(|value| Stored { layout: &self.layout, key, value }))
     }
 
@@ -481,6 +491,22 @@ impl Step {
     /// Whether text of the primary key can be lent from an operand.
     pub(super) fn lends_key(&self, at: usize) -> bool {
         self.index.is_none() && self.key.get(at).is_some_and(|part| matches!(part.source, Source::Operand(_)))
+    }
+}
+
+/// What steps use is counted from here on.
+#[inline]
+pub(super) fn begin_uses(buffers: &mut [StepBuffers]) {
+    buffers.iter_mut().for_each(|buffer| buffer.uses = FewUses::default());
+}
+
+/// Counts what the steps have used.
+#[inline]
+pub(super) fn note_uses(steps: &[Step], buffers: &[StepBuffers], uses: &mut SessionUses) {
+    for (step, used) in steps.iter().zip(buffers.iter().map(|buffer| buffer.uses)) {
+        if used != FewUses::default() {
+            uses.note(step.used, used);
+        }
     }
 }
 

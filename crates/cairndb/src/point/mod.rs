@@ -42,7 +42,7 @@ use crate::plan::{
     Field, KeyedRow, LogicalPlan, ModificationKind, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan,
     keyed_row,
 };
-use crate::types::EvalContext;
+use crate::types::{EvalContext, SessionUses};
 use crate::{Error, Value};
 pub(crate) use aggregate::PointAggregate;
 pub(crate) use arguments::{Arguments, all_fit, fit};
@@ -277,6 +277,8 @@ pub(crate) struct Buffers {
     pub(crate) rows: rows::Scratch,
     pub(crate) aggregate: aggregate::Scratch,
     pub(crate) write: WriteBuffers,
+    /// What they count.
+    pub(crate) uses: SessionUses,
 }
 
 /// Those of writes.

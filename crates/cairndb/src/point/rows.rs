@@ -13,6 +13,7 @@ use crate::Value;
 use crate::catalog::Catalog;
 use crate::dml::row::{Env, Stop};
 use crate::plan::PhysicalPlan;
+use crate::types::SessionUses;
 
 /// A SELECT of few rows.
 #[derive(Debug)]
@@ -48,10 +49,11 @@ impl PointRows {
         session: &mut Session,
         stamp: u64,
         env: Env<'_>,
-        scratch: &mut Scratch,
+        (scratch, uses): (&mut Scratch, &mut SessionUses),
         mut read: impl FnMut(RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<(), Miss> {
         let select = &self.select;
+        scratch.few.begin();
         self.several.run(session, stamp, |state| {
             let Scratch { few, computed } = scratch;
             let mut left = select.wanted(env)?;
@@ -68,6 +70,8 @@ impl PointRows {
                 let more = read(RowRef::stored(StoredRow { plan: select, rows, computed, params: env.params }));
                 Ok(if left == 0 { ControlFlow::Break(()) } else { more })
             })
-        })
+        })?;
+        self.several.note_uses(&select.steps, &scratch.few, uses);
+        Ok(())
     }
 }

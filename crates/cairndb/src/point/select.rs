@@ -2,7 +2,9 @@
 
 use cairn_storage::{Reader, Session, TreeId, WriteError};
 
-use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, place, read_steps};
+use super::join::{
+    JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, begin_uses, note_uses, place, read_steps,
+};
 use super::limit::Limit;
 use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
@@ -10,7 +12,7 @@ use crate::Value;
 use crate::catalog::{Catalog, ColumnPlace};
 use crate::dml::row::{Env, Stop, eval, is_of_point};
 use crate::plan::{Columns, Expr, KeyedRow, PhysicalPlan};
-use crate::types::DataType;
+use crate::types::{DataType, SessionUses};
 
 /// A SELECT of one row.
 #[derive(Debug)]
@@ -94,14 +96,16 @@ impl PointSelect {
         session: &mut Session,
         stamp: u64,
         env: Env<'_>,
-        scratch: &mut Scratch,
+        (scratch, uses): (&mut Scratch, &mut SessionUses),
         mut read: impl FnMut(RowRef<'_>) -> R,
     ) -> Result<Option<R>, Miss> {
         let found = session.read::<_, Miss>(|state| match state.tree_stamp(TreeId::CATALOG) == stamp {
             true => self.read(state, env, scratch, &mut read),
             false => general(),
         });
-        found.map_err(missed)
+        let found = found.map_err(missed)?;
+        note_uses(&self.steps, &scratch.steps, uses);
+        Ok(found)
     }
 
     /// As [`run`](PointSelect::run), in the open transaction.
@@ -110,13 +114,15 @@ impl PointSelect {
         reader: &Reader,
         stamp: u64,
         env: Env<'_>,
-        scratch: &mut Scratch,
+        (scratch, uses): (&mut Scratch, &mut SessionUses),
         mut read: impl FnMut(RowRef<'_>) -> R,
     ) -> Result<Option<R>, Miss> {
-        match reader.tree_stamp(TreeId::CATALOG)? == stamp {
-            true => self.read(&reader, env, scratch, &mut read).map_err(missed),
-            false => Err(Miss::General),
+        if reader.tree_stamp(TreeId::CATALOG)? != stamp {
+            return Err(Miss::General);
         }
+        let found = self.read(&reader, env, scratch, &mut read).map_err(missed)?;
+        note_uses(&self.steps, &scratch.steps, uses);
+        Ok(found)
     }
 
     fn read<'r, R>(
@@ -126,10 +132,12 @@ impl PointSelect {
         scratch: &'r mut Scratch,
         read: &mut impl FnMut(RowRef<'_>) -> R,
     ) -> Result<Option<R>, WriteError<Miss>> {
+        let Scratch { steps, computed } = scratch;
+        let steps = &mut steps[..self.steps.len()];
+        begin_uses(steps);
         if self.limit.is_some() && self.wanted(env)? == 0 {
             return Ok(None);
         }
-        let Scratch { steps, computed } = scratch;
         let mut rows: Rows<'_> = [None; STEPS_MAX];
         if !read_steps((&self.steps, 0..self.steps.len()), state, env, steps, &mut rows)? {
             return Ok(None);

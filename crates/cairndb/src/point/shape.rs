@@ -8,6 +8,7 @@ use super::key::KeyTemplate;
 use crate::catalog::Table;
 use crate::dml::row::{Stop, Trees, look_up};
 use crate::plan::{Expr, KeyedRow, PhysicalNode, PhysicalPlan, expr_children, is_volatile, walk};
+use crate::types::Used;
 
 /// A plan that reads one row by key and computes `outputs` from it.
 pub(super) struct PointSource {
@@ -19,6 +20,8 @@ pub(super) struct PointSource {
     pub(super) outputs: Vec<Expr>,
     /// Over the table's columns.
     pub(super) filter: Option<Expr>,
+    /// What is counted.
+    used: Used,
 }
 
 /// Finds the key of a row in its table's tree.
@@ -26,6 +29,8 @@ pub(super) struct PointSource {
 pub(super) struct Finder {
     pub(super) key: KeyTemplate,
     pub(super) index: Option<TreeId>,
+    /// What is counted.
+    pub(super) used: Used,
 }
 
 impl PointSource {
@@ -44,8 +49,9 @@ impl PointSource {
                     Some(filter) => Some(substitute(filter, &outputs)?),
                     None => None,
                 };
+                let used = table.used_by(index.as_deref());
                 let index = index.as_ref().map(|index| index.tree);
-                Some(PointSource { table: table.clone(), index, key: template, outputs, filter })
+                Some(PointSource { table: table.clone(), index, key: template, outputs, filter, used })
             }
             _ => None,
         }
@@ -55,12 +61,13 @@ impl PointSource {
     pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>) -> Option<PointSource> {
         let KeyedRow { table, index, key, filter } = row;
         let key = KeyTemplate::of(&table, index.as_deref(), &key)?;
+        let used = table.used_by(index.as_deref());
         let index = index.map(|index| index.tree);
-        Some(PointSource { table, index, key, outputs, filter })
+        Some(PointSource { table, index, key, outputs, filter, used })
     }
 
     pub(super) fn finder(self) -> Finder {
-        Finder { key: self.key, index: self.index }
+        Finder { key: self.key, index: self.index, used: self.used }
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Miss, WriteBuffers};
 use crate::catalog::{Catalog, Sequence};
 use crate::dml::row::{Env, ObservedAtOnce, RowChange, Target};
 use crate::plan::{Expr, Held, Returning};
-use crate::types::DataType;
+use crate::types::{DataType, FewUses, SessionUses};
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
 #[derive(Debug)]
@@ -56,13 +56,23 @@ impl PointUpdate {
         place: Place<'_>,
         stamp: u64,
         env: Env<'_>,
-        buffers: &mut WriteBuffers,
+        (buffers, uses): (&mut WriteBuffers, &mut SessionUses),
     ) -> Result<(u64, Option<Ticket>), Miss> {
         let WriteBuffers { key, row_key, change, returned, .. } = buffers;
         self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
-        place.write(stamp, &mut |trees| match self.finder.row_key(trees, key, row_key)? {
-            Some(row_key) => self.change.run(trees, (row_key, None), env, change, &mut ObservedAtOnce, returned),
-            None => Ok(false),
-        })
+        let mut is_there = false;
+        let written = place.write(stamp, &mut |trees| match self.finder.row_key(trees, key, row_key)? {
+            Some(row_key) => {
+                let changed = self.change.run(trees, (row_key, None), env, change, &mut ObservedAtOnce, returned)?;
+                is_there = change.is_there();
+                Ok(changed)
+            }
+            None => {
+                is_there = false;
+                Ok(false)
+            }
+        })?;
+        uses.note(self.finder.used, if is_there { FewUses::ROW } else { FewUses::NOTHING });
+        Ok(written)
     }
 }

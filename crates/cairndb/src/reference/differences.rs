@@ -92,7 +92,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Event triggers", "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", NOT_THERE, "not planned"),
     lacks(Feature::ForeignData, "CREATE FOREIGN DATA WRAPPER w"),
     lacks(Feature::Languages, "CREATE FUNCTION f() RETURNS integer LANGUAGE c AS 'f'"),
-    lacks(Feature::Aggregates, "CREATE AGGREGATE a (integer) (SFUNC = int4pl, STYPE = integer)"),
+    lacks(Feature::Aggregates, "CREATE AGGREGATE a (ORDER BY integer) (SFUNC = int4pl, STYPE = integer)"),
     lacks(Feature::Operators, "CREATE OPERATOR === (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4eq)"),
     lacks(Feature::Collations, "CREATE COLLATION german (locale = 'de_DE')"),
     lacks(Feature::Ranges, "CREATE TYPE r AS RANGE (subtype = integer)"),

@@ -213,9 +213,17 @@ bodies of CALL and DO outside of a transaction block, in PL/pgSQL: COMMIT [AND [
     ),
     of("CREATE SCHEMA", "CREATE SCHEMA [IF NOT EXISTS] name", "CREATE SCHEMA archive"),
     of(
+        "CREATE AGGREGATE",
+        "CREATE [OR REPLACE] AGGREGATE name (arguments | *) (SFUNC = function, STYPE = type [, FINALFUNC = function]\n    \
+         [, FINALFUNC_EXTRA] [, INITCOND = 'state'] [, COMBINEFUNC = ..., PARALLEL = ..., ...])\n\
+         ALTER AGGREGATE name (arguments | *) RENAME TO name | SET SCHEMA schema\n\
+         DROP AGGREGATE [IF EXISTS] name (arguments | *), ... [CASCADE | RESTRICT]",
+        "CREATE AGGREGATE last_of(text) (SFUNC = text_larger, STYPE = text); SELECT last_of(title) FROM book",
+    ),
+    of(
         "CREATE EXTENSION",
         "CREATE EXTENSION [IF NOT EXISTS] name [WITH] [SCHEMA schema] [VERSION version] [CASCADE]\n\
-         ALTER EXTENSION name UPDATE [TO version] | SET SCHEMA schema\nDROP EXTENSION [IF EXISTS] name, ...",
+         ALTER EXTENSION name UPDATE [TO version] | SET SCHEMA schema\nDROP EXTENSION [IF EXISTS] name, ... [CASCADE | RESTRICT]",
         "CREATE EXTENSION \"uuid-ossp\" WITH SCHEMA public; SELECT public.uuid_generate_v4() IS NOT NULL",
     ),
     of(

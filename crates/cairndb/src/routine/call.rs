@@ -313,6 +313,7 @@ pub(crate) fn run_block(
         schema: ObjectId::PUBLIC,
         name: "inline_code_block".to_owned(),
         kind: RoutineKind::Function,
+        aggregate: None,
         language: Language::PlPgSql,
         parameters: vec![],
         returns: Returns::Void,

@@ -6,6 +6,7 @@
 
 mod commands;
 mod commit;
+mod emptying;
 mod schema;
 mod state;
 
@@ -358,6 +359,9 @@ impl Session {
             }
             Body::Utility => return Err(Error::internal("not a statement that writes rows")),
         };
+        if let Some(executed) = self.delete_all(tx, (&statement.parsed, plan), (state, &context))? {
+            return Ok(executed);
+        }
         let mut changing = ChangingStatement::begin(self, tx, (&prepared, plan), state, context)?;
         let done = changing.run();
         self.insert_room.set(changing.take_room());

@@ -16,7 +16,7 @@ use crate::point::{
 };
 use crate::prepared::Prepared;
 use crate::types::datetime::clock_micros;
-use crate::types::{EvalContext, ShownSettings};
+use crate::types::{EvalContext, SessionUses, ShownSettings};
 
 type Written = Result<(u64, Option<Ticket>), Miss>;
 
@@ -52,7 +52,7 @@ fn read_rows<R>(
     if state.transaction.is_some() {
         return Err(Miss::General);
     }
-    let Buffers { rows, eval, fitted, .. } = buffers;
+    let Buffers { rows, eval, fitted, uses, .. } = buffers;
     let storage = &mut session.storage.borrow_mut();
     let mut last = None;
     let each = |row: RowRef<'_>| {
@@ -61,7 +61,7 @@ fn read_rows<R>(
     };
     let fits = all_fit(given, &prepared.parameters);
     if fits && plan.is_plain() {
-        plan.run(storage, prepared.schema_stamp(), Env::of_point(given, eval), rows, each)?;
+        plan.run(storage, prepared.schema_stamp(), Env::of_point(given, eval), (rows, uses), each)?;
         return Ok(last);
     }
     refresh(eval, state);
@@ -70,7 +70,7 @@ fn read_rows<R>(
         fit(given, &prepared.parameters, eval, fitted)?;
     }
     let arguments = Arguments { given, fitted, drawn: &[] };
-    plan.run(storage, prepared.schema_stamp(), Env::of_point(&arguments, eval), rows, each)?;
+    plan.run(storage, prepared.schema_stamp(), Env::of_point(&arguments, eval), (rows, uses), each)?;
     Ok(last)
 }
 
@@ -83,15 +83,15 @@ fn read_row<R>(
     buffers: &mut Buffers,
     read: impl FnMut(RowRef<'_>) -> R,
 ) -> Result<Option<R>, Miss> {
-    let Buffers { select, eval, fitted, .. } = buffers;
+    let Buffers { select, eval, fitted, uses, .. } = buffers;
     let stamp = prepared.schema_stamp();
-    let run = |env: Env<'_>, select| match &state.transaction {
-        None => plan.run(&mut session.storage.borrow_mut(), stamp, env, select, read),
-        Some(open) => plan.run_in(open.tx.database().reader(), stamp, env, select, read),
+    let run = |env: Env<'_>, buffers| match &state.transaction {
+        None => plan.run(&mut session.storage.borrow_mut(), stamp, env, buffers, read),
+        Some(open) => plan.run_in(open.tx.database().reader(), stamp, env, buffers, read),
     };
     let fits = all_fit(given, &prepared.parameters);
     if fits && plan.is_plain() {
-        return run(Env::of_point(given, eval), select);
+        return run(Env::of_point(given, eval), (select, uses));
     }
     refresh(eval, state);
     fitted.clear();
@@ -99,7 +99,7 @@ fn read_row<R>(
         fit(given, &prepared.parameters, eval, fitted)?;
     }
     let arguments = Arguments { given, fitted, drawn: &[] };
-    run(Env::of_point(&arguments, eval), select)
+    run(Env::of_point(&arguments, eval), (select, uses))
 }
 
 /// Answers of few rows; in an open transaction they are the general path's.
@@ -114,7 +114,7 @@ fn read_answers<R>(
     if state.transaction.is_some() {
         return Err(Miss::General);
     }
-    let Buffers { aggregate, eval, fitted, .. } = buffers;
+    let Buffers { aggregate, eval, fitted, uses, .. } = buffers;
     refresh(eval, state);
     fitted.clear();
     if !all_fit(given, &prepared.parameters) {
@@ -122,7 +122,8 @@ fn read_answers<R>(
     }
     let arguments = Arguments { given, fitted, drawn: &[] };
     let storage = &mut session.storage.borrow_mut();
-    let is_there = plan.run(storage, prepared.schema_stamp(), Env::of_point(&arguments, eval), aggregate)?;
+    let env = Env::of_point(&arguments, eval);
+    let is_there = plan.run(storage, prepared.schema_stamp(), env, (aggregate, uses))?;
     Ok(is_there.then(|| read(RowRef::values(Row::new(prepared.fields(), &aggregate.outputs)))))
 }
 
@@ -138,7 +139,8 @@ pub(crate) fn write(
     let is_plain = point.is_plain() && point.sequences().is_empty();
     if is_plain && point.notices_unfit() {
         let env = Env::of_point(params, &buffers.eval);
-        match run_point(session, state, (prepared, point), (env, acknowledge), &mut buffers.write) {
+        let room = (&mut buffers.write, &mut buffers.uses);
+        match run_point(session, state, (prepared, point), (env, acknowledge), room) {
             Err(Miss::Unfit) => {}
             written => return written,
         }
@@ -146,7 +148,8 @@ pub(crate) fn write(
     let fits = all_fit(params, &prepared.parameters);
     if fits && is_plain {
         let env = Env::of_point(params, &buffers.eval);
-        return run_point(session, state, (prepared, point), (env, acknowledge), &mut buffers.write);
+        let room = (&mut buffers.write, &mut buffers.uses);
+        return run_point(session, state, (prepared, point), (env, acknowledge), room);
     }
     run_prepared_for(session, state, (prepared, point), (params, fits, acknowledge), buffers)
 }
@@ -159,7 +162,7 @@ fn run_prepared_for(
     (given, fits, acknowledge): (&dyn Params, bool, Acknowledge),
     buffers: &mut Buffers,
 ) -> Written {
-    let Buffers { fitted, drawn, eval, write, .. } = buffers;
+    let Buffers { fitted, drawn, eval, write, uses, .. } = buffers;
     refresh(eval, state);
     fitted.clear();
     drawn.clear();
@@ -167,7 +170,8 @@ fn run_prepared_for(
     written = written.and_then(|()| draw(session, point.sequences(), drawn));
     let written = written.and_then(|()| {
         let arguments = Arguments { given, fitted, drawn };
-        run_point(session, state, (prepared, point), (Env::of_point(&arguments, eval), acknowledge), write)
+        let env = Env::of_point(&arguments, eval);
+        run_point(session, state, (prepared, point), (env, acknowledge), (write, uses))
     });
     let used = match &written {
         // What conflicts was evaluated; a row that is not there was not.
@@ -184,7 +188,7 @@ fn run_point(
     state: &SessionState,
     (prepared, point): (&Prepared, &PointPlan),
     (env, acknowledge): (Env<'_>, Acknowledge),
-    buffers: &mut WriteBuffers,
+    (buffers, uses): (&mut WriteBuffers, &mut SessionUses),
 ) -> Written {
     let mut storage = session.storage.borrow_mut();
     let place = match &state.transaction {
@@ -197,8 +201,8 @@ fn run_point(
     let (stamp, shared) = (prepared.schema_stamp(), session.shared());
     let written = match point {
         PointPlan::Insert(plan, _) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
-        PointPlan::Update(plan, _) => plan.run(place, stamp, env, buffers),
-        PointPlan::Delete(plan) => plan.run(place, stamp, env, buffers),
+        PointPlan::Update(plan, _) => plan.run(place, stamp, env, (buffers, uses)),
+        PointPlan::Delete(plan) => plan.run(place, stamp, env, (buffers, uses)),
         PointPlan::Nothing => place.nothing(stamp),
         PointPlan::Select(_) | PointPlan::Rows(_) | PointPlan::Aggregate(_) => Err(Miss::General),
     };

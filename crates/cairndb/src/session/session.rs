@@ -26,8 +26,8 @@ use crate::point::Buffers;
 use crate::prepared::Prepared;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
 use crate::sync::Mutex;
-use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
+use crate::types::{EvalContext, SessionUses, UseShard};
 use crate::{Error, Result, SqlState};
 
 /// What runs statements: the one implementation behind connections, statements, pools, and what the engine runs itself. `Send`, used
@@ -53,6 +53,8 @@ pub(crate) struct Session {
     pub(crate) pending: Cell<Option<cairn_storage::Ticket>>,
     /// The buffers of point statements; borrowed while one runs.
     buffers: RefCell<Buffers>,
+    /// Where its executions are counted.
+    pub(super) uses: Arc<UseShard>,
     /// Those of other INSERTs.
     pub(crate) insert_room: Cell<InserterBuffers>,
     /// The parser's buffers.
@@ -72,6 +74,8 @@ impl Session {
         let channels = SessionChannels::new(&handle, locks);
         let routines = RoutineSession::of(&channels);
         let state = SessionState::new(Settings::of(&handle), channels.clone(), &routines.names);
+        let uses = handle.uses.shard();
+        let buffers = Buffers { uses: SessionUses::of(uses.clone()), ..Buffers::default() };
         Ok(Session {
             interrupt,
             state: RefCell::new(state),
@@ -84,7 +88,8 @@ impl Session {
             keeps_interrupt: false,
             pipelines: Cell::new(false),
             pending: Cell::default(),
-            buffers: RefCell::default(),
+            buffers: RefCell::new(buffers),
+            uses,
             insert_room: Cell::default(),
             room: RefCell::default(),
             routines,

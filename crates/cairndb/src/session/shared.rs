@@ -22,8 +22,8 @@ use crate::functions::DATABASE_NAME;
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::{RowNumbers, Transaction};
-use crate::types::Builds;
 use crate::types::datetime::clock_micros;
+use crate::types::{Builds, UseCounts};
 use crate::{Error, Result};
 
 /// Keeps a database open.
@@ -78,6 +78,7 @@ pub(crate) struct Shared {
     pub(crate) channels: Arc<Channels>,
     pub(crate) advisory: Arc<AdvisoryLocks>,
     pub(crate) builds: Arc<Builds>,
+    pub(crate) uses: UseCounts,
     feeds: Keeper,
     pub(crate) followers: Arc<Followers>,
     pub(crate) backup_answers: Answers,
@@ -116,6 +117,7 @@ impl Shared {
             channels: Arc::default(),
             advisory: Arc::default(),
             builds: Arc::default(),
+            uses: UseCounts::default(),
             feeds: Keeper::default(),
             followers: Arc::default(),
             backup_answers: Answers::default(),

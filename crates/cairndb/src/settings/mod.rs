@@ -10,4 +10,4 @@ mod table;
 
 pub(crate) use amount::show_bytes;
 pub(crate) use check::{Checked, boolean, invalid};
-pub(crate) use table::{Ceiling, Setting, listed, setting};
+pub(crate) use table::{Ceiling, Kind, Setting, listed, setting};

@@ -3,26 +3,105 @@
 use cairn_parser::token::quoted;
 
 use super::relation::object;
-use super::{index_columns, names, oid_of};
+use super::{BoundViews, DefinitionStyle, ExpressionOver, index_columns, names, oid_of};
 use crate::catalog::{
-    Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, OfDomain, ParameterMode,
+    Catalog, Check, Column, Deferral, Definition, ForeignKey, Index, Language, ObjectId, OfDomain, ParameterMode,
     ReferentialAction, Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent,
-    Triggered,
+    Triggered, View,
 };
 use crate::functions::Volatility;
 use crate::types::DataType;
 
-/// CREATE INDEX; `pretty`: as people read it.
-pub(super) fn index(catalog: &Catalog, table: &Table, of: &Index, pretty: bool) -> String {
+/// What definitions are told by.
+#[derive(Clone, Copy)]
+pub(super) struct Telling<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) bound: &'a dyn BoundViews,
+    /// As people read it.
+    pub(super) is_pretty: bool,
+}
+
+impl<'a> Telling<'a> {
+    /// With all parentheses.
+    pub(super) fn new(catalog: &'a Catalog, bound: &'a dyn BoundViews) -> Telling<'a> {
+        Telling { catalog, bound, is_pretty: false }
+    }
+
+    pub(super) fn pretty(self, is_pretty: bool) -> Telling<'a> {
+        Telling { is_pretty, ..self }
+    }
+
+    fn style(self, wrap: usize) -> DefinitionStyle {
+        DefinitionStyle { is_pretty: self.is_pretty, wrap }
+    }
+
+    fn expression(self, text: &str, over: ExpressionOver<'_>, wanted: Option<DataType>) -> Option<String> {
+        self.bound.expression_text(text, over, wanted, (self.catalog, self.style(0)))
+    }
+
+    /// A condition as it is written, or as it is stored in the parentheses that PostgreSQL writes.
+    pub(super) fn condition(self, text: &str, over: ExpressionOver<'_>) -> String {
+        let written = self.expression(text, over, Some(DataType::Boolean));
+        written.unwrap_or_else(|| match self.is_pretty {
+            true => without_parentheses(text).to_owned(),
+            false => in_parentheses(text),
+        })
+    }
+
+    /// What may be no condition.
+    pub(super) fn condition_of_any(self, text: &str, over: ExpressionOver<'_>) -> String {
+        self.expression(text, over, None).unwrap_or_else(|| without_parentheses(text).to_owned())
+    }
+
+    /// What a column, a parameter of this type are by themselves.
+    pub(super) fn value(self, text: &str, data_type: DataType) -> String {
+        let written = self.expression(text, ExpressionOver::Nothing, Some(data_type.base()));
+        written.unwrap_or_else(|| typed(text, data_type))
+    }
+
+    /// What a column is computed from.
+    pub(super) fn computed(self, text: &str, table: &Table, data_type: DataType) -> String {
+        let written = self.expression(text, ExpressionOver::Table(table), Some(data_type.base()));
+        written.unwrap_or_else(|| in_parentheses(text))
+    }
+
+    /// An expression of an index's key: what is no call stands in parentheses of its own.
+    pub(super) fn key(self, text: &str, table: &Table) -> String {
+        let written = self.expression(text, ExpressionOver::Table(table), None);
+        let written = written.unwrap_or_else(|| in_parentheses(text));
+        let name = written.find(|c: char| !(c.is_alphanumeric() || "_.\"".contains(c))).unwrap_or_default();
+        let is_call = name > 0 && written[name..].starts_with('(') && closes_at_end(&written[name..]);
+        if is_call { written } else { format!("({written})") }
+    }
+
+    /// A materialized view's query; lists of more than `wrap` characters are parted.
+    pub(super) fn query(self, query: &Definition, table: &Table, wrap: usize) -> String {
+        let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        let written = self.bound.query_text(query, &names, self.catalog, self.style(wrap));
+        format!("{};", written.unwrap_or_else(|| self.catalog.text_of(query)))
+    }
+
+    /// A view's query.
+    pub(super) fn view(self, view: &View, wrap: usize) -> String {
+        let text = self.bound.query_text(&view.query, &view.columns, self.catalog, self.style(wrap));
+        format!("{};", text.unwrap_or_else(|| self.catalog.view_text(view)))
+    }
+}
+
+/// CREATE INDEX.
+pub(super) fn index(told: Telling<'_>, table: &Table, of: &Index) -> String {
+    let (catalog, pretty) = (told.catalog, told.is_pretty);
     let unique = if of.is_told_unique() { "UNIQUE " } else { "" };
     let schema = catalog.schema_name(table.schema).unwrap_or_default();
     let on = match pretty {
         true => catalog.table_name(table),
         false => format!("{}.{}", quoted(schema), quoted(&table.name)),
     };
-    let columns = index_columns(table, of).join(", ");
+    let columns = index_columns(told, table, of).join(", ");
+    let over = ExpressionOver::Table(table);
     let predicate = of.predicate.as_ref();
-    let filter = predicate.map_or_else(String::new, |of| format!(" WHERE {}", condition(&of.definition.text, pretty)));
+    let filter = predicate.map(|of| format!(" WHERE {}", told.condition(&of.definition.text, over)));
+    let filter = filter.unwrap_or_default();
     let nulls = if of.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
     let included = match names(table, &of.included).as_slice() {
         [] => String::new(),
@@ -36,11 +115,6 @@ pub(super) fn index(catalog: &Catalog, table: &Table, of: &Index, pretty: bool) 
 pub(super) fn in_parentheses(text: &str) -> String {
     let opens = text.starts_with('(') && closes_at_end(text);
     if opens { text.to_owned() } else { format!("({text})") }
-}
-
-/// A condition in the parentheses that PostgreSQL writes, or `pretty`, without them.
-pub(super) fn condition(text: &str, pretty: bool) -> String {
-    if pretty { without_parentheses(text).to_owned() } else { in_parentheses(text) }
 }
 
 /// An expression without the parentheses around all of it.
@@ -91,9 +165,9 @@ fn deferral(deferral: Deferral) -> &'static str {
 }
 
 /// CHECK.
-pub(super) fn check(catalog: &Catalog, check: &Check, pretty: bool) -> String {
+pub(super) fn check(told: Telling<'_>, check: &Check, over: ExpressionOver<'_>) -> String {
     let valid = if check.valid { "" } else { " NOT VALID" };
-    format!("CHECK ({}){valid}", condition(&catalog.text_of(&check.condition), pretty))
+    format!("CHECK ({}){valid}", told.condition(&told.catalog.text_of(&check.condition), over))
 }
 
 /// FOREIGN KEY.
@@ -123,11 +197,11 @@ pub(super) fn foreign_key(catalog: &Catalog, table: &Table, key: &ForeignKey) ->
 }
 
 /// A default as PostgreSQL writes it: it says of what type a literal is, and that a sequence is a relation.
-pub(super) fn default(catalog: &Catalog, column: &Column) -> Option<String> {
-    Some(typed(&catalog.text_of(column.default.as_ref()?), column.data_type))
+pub(super) fn default(told: Telling<'_>, column: &Column) -> Option<String> {
+    Some(told.value(&told.catalog.text_of(column.default.as_ref()?), column.data_type))
 }
 
-pub(super) fn typed(text: &str, data_type: DataType) -> String {
+fn typed(text: &str, data_type: DataType) -> String {
     let sequence = text.strip_prefix("nextval(").and_then(|rest| rest.strip_suffix(')'));
     match sequence.filter(|name| is_literal(name)) {
         Some(name) => format!("nextval({name}::regclass)"),
@@ -154,7 +228,8 @@ pub(super) fn rule(action: ReferentialAction) -> &'static str {
 }
 
 /// The constraint with this oid.
-pub(super) fn constraint(catalog: &Catalog, oid: i64, pretty: bool) -> Option<String> {
+pub(super) fn constraint(told: Telling<'_>, oid: i64) -> Option<String> {
+    let catalog = told.catalog;
     if let Some((table, index)) = index_by_oid(catalog, oid) {
         return index.constraint.then(|| key(table, index));
     }
@@ -162,18 +237,20 @@ pub(super) fn constraint(catalog: &Catalog, oid: i64, pretty: bool) -> Option<St
         let checks = table.checks.iter().find(|check| oid_of(check.id) == oid);
         let keys = || table.foreign_keys.iter().find(|key| oid_of(key.id) == oid);
         return match checks {
-            Some(found) => Some(check(catalog, found, pretty)),
+            Some(found) => Some(check(told, found, ExpressionOver::Table(table))),
             None => keys().map(|found| foreign_key(catalog, table, found)),
         };
     }
     let mut domains = catalog.types().filter_map(|of| of.domain());
-    domains
-        .find_map(|domain| domain.checks.iter().find(|check| oid_of(check.id) == oid))
-        .map(|of| check(catalog, of, pretty))
+    domains.find_map(|domain| {
+        let found = domain.checks.iter().find(|check| oid_of(check.id) == oid)?;
+        Some(check(told, found, ExpressionOver::Value(domain.base)))
+    })
 }
 
 /// CREATE TRIGGER.
-pub(super) fn trigger(catalog: &Catalog, on: Triggered<'_>, of: &Trigger, pretty: bool) -> String {
+pub(super) fn trigger(told: Telling<'_>, triggered: Triggered<'_>, of: &Trigger) -> String {
+    let (catalog, pretty, on) = (told.catalog, told.is_pretty, triggered);
     let time = of.timing.name();
     let kind = if of.deferral.is_some() { "CONSTRAINT TRIGGER" } else { "TRIGGER" };
     let deferral = match of.deferral {
@@ -198,7 +275,11 @@ pub(super) fn trigger(catalog: &Catalog, on: Triggered<'_>, of: &Trigger, pretty
         false => format!("{}.{}", quoted(catalog.schema_name(on.schema()).unwrap_or_default()), quoted(on.name())),
     };
     let each = if of.per_row { "ROW" } else { "STATEMENT" };
-    let when = of.when.as_ref().map_or_else(String::new, |when| format!("WHEN ({}) ", condition(when, pretty)));
+    let over = match triggered {
+        Triggered::Table(table) => ExpressionOver::Rows(table),
+        Triggered::View(_) => ExpressionOver::Nothing,
+    };
+    let when = of.when.as_ref().map(|when| format!("WHEN ({}) ", told.condition(when, over))).unwrap_or_default();
     let routine = catalog.routine_by_id(of.routine).and_then(|function| function.routine().cloned());
     let called = routine.map_or_else(String::new, |routine| {
         let name = catalog.shown_routine(&routine);
@@ -214,7 +295,8 @@ pub(super) fn trigger(catalog: &Catalog, on: Triggered<'_>, of: &Trigger, pretty
 }
 
 /// The parameters of a routine; `defaults`: with what they are where a call does not say.
-pub(super) fn arguments(catalog: &Catalog, routine: &Routine, defaults: bool) -> String {
+pub(super) fn arguments(told: Telling<'_>, routine: &Routine, defaults: bool) -> String {
+    let catalog = told.catalog;
     let shown = |parameter: &RoutineParameter| {
         let mode = match parameter.shown_mode() {
             ParameterMode::In if routine.kind == RoutineKind::Procedure => "IN ",
@@ -225,7 +307,7 @@ pub(super) fn arguments(catalog: &Catalog, routine: &Routine, defaults: bool) ->
         };
         let name = parameter.name.as_ref().map_or_else(String::new, |name| format!("{} ", quoted(name)));
         let default = parameter.default.as_ref().filter(|_| defaults);
-        let default = default.map(|default| typed(&catalog.text_of(default), parameter.data_type));
+        let default = default.map(|default| told.value(&catalog.text_of(default), parameter.data_type));
         let default = default.map_or_else(String::new, |default| format!(" DEFAULT {default}"));
         format!("{mode}{name}{}{default}", type_of(catalog, parameter))
     };
@@ -275,11 +357,11 @@ pub(super) fn result(catalog: &Catalog, routine: &Routine) -> Option<String> {
 }
 
 /// CREATE FUNCTION, CREATE PROCEDURE.
-pub(super) fn routine(catalog: &Catalog, of: &Routine) -> String {
+pub(super) fn routine(told: Telling<'_>, of: &Routine) -> String {
+    let catalog = told.catalog;
     let kind = if of.kind == RoutineKind::Procedure { "PROCEDURE" } else { "FUNCTION" };
     let schema = quoted(catalog.schema_name(of.schema).unwrap_or_default());
-    let mut text =
-        format!("CREATE OR REPLACE {kind} {schema}.{}({})\n", quoted(&of.name), arguments(catalog, of, true));
+    let mut text = format!("CREATE OR REPLACE {kind} {schema}.{}({})\n", quoted(&of.name), arguments(told, of, true));
     if let Some(result) = result(catalog, of) {
         text.push_str(&format!(" RETURNS {result}\n"));
     }

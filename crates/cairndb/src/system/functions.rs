@@ -6,11 +6,11 @@ use std::sync::Arc;
 use cairn_parser::token::quoted;
 
 use super::asked::user_oid;
-use super::describe::{self, index_by_oid, relation_by_oid};
+use super::describe::{self, Telling, index_by_oid, relation_by_oid};
 use super::pg_catalog::built_in;
 use super::reg::{self, namespace_name};
 use super::relation::object;
-use super::{BoundViews, names, oid_of};
+use super::{BoundViews, ExpressionOver, key_columns, names, oid_of};
 use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, Triggered, View};
 use crate::functions::{Declared, Parallel, Parameter, Volatility, database_oid};
 use crate::sql::relation_name;
@@ -172,6 +172,11 @@ impl SystemFunction {
         SystemFunction { parameters, ..self }
     }
 
+    /// That many of its arguments have to be given.
+    const fn from(self, least: usize) -> SystemFunction {
+        SystemFunction { least, ..self }
+    }
+
     const fn is(self, volatility: Volatility) -> SystemFunction {
         SystemFunction { volatility, ..self }
     }
@@ -188,25 +193,25 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
     use Takes::{Any, BigInt as Size, Boolean as Flag, Class, Integer, Oid, Text};
     &[
         of("format_type", &[Oid, Integer], 2, Texted, format_type).called_on_null(),
-        of("pg_get_viewdef", &[Class, Any], 1, Texted, viewdef).restricted(),
-        of("pg_get_indexdef", &[Oid, Integer, Flag], 1, Texted, indexdef),
-        of("pg_get_constraintdef", &[Oid, Flag], 1, Texted, |catalog, args| {
-            Ok(some(describe::constraint(catalog, oid(args), is_true(args, 1))))
+        of_views("pg_get_viewdef", &[Class, Any], Texted, viewdef).from(1).restricted(),
+        of_views("pg_get_indexdef", &[Oid, Integer, Flag], Texted, indexdef).from(1),
+        of_views("pg_get_constraintdef", &[Oid, Flag], Texted, |catalog, args, bound| {
+            Ok(some(describe::constraint(Telling::new(catalog, bound).pretty(is_true(args, 1)), oid(args))))
+        })
+        .from(1),
+        of_views("pg_get_expr", &[Text, Oid, Flag], Texted, expression).from(2),
+        of_views("pg_get_triggerdef", &[Oid, Flag], Texted, triggerdef).from(1),
+        of_views("pg_get_functiondef", &[Oid], Texted, |catalog, args, bound| {
+            Ok(some(routine(catalog, args).map(|of| describe::routine(Telling::new(catalog, bound), of))))
         }),
-        of("pg_get_expr", &[Text, Oid, Flag], 2, Texted, |_, args| {
-            let Some(Value::Text(text)) = args.first() else { return Ok(Value::Null) };
-            Ok(Value::text(if is_true(args, 2) { describe::without_parentheses(text) } else { text }))
-        }),
-        of("pg_get_triggerdef", &[Oid, Flag], 1, Texted, triggerdef),
-        of("pg_get_functiondef", &[Oid], 1, Texted, |catalog, args| {
-            Ok(some(routine(catalog, args).map(|of| describe::routine(catalog, of))))
-        }),
-        of("pg_get_function_arguments", &[Oid], 1, Texted, |catalog, args| {
-            let shown = routine(catalog, args).map(|of| describe::arguments(catalog, of, true));
+        of_views("pg_get_function_arguments", &[Oid], Texted, |catalog, args, bound| {
+            let told = Telling::new(catalog, bound);
+            let shown = routine(catalog, args).map(|of| describe::arguments(told, of, true));
             Ok(some(shown.or_else(|| built_in_arguments(catalog, args))))
         }),
-        of("pg_get_function_identity_arguments", &[Oid], 1, Texted, |catalog, args| {
-            let shown = routine(catalog, args).map(|of| describe::arguments(catalog, of, false));
+        of_views("pg_get_function_identity_arguments", &[Oid], Texted, |catalog, args, bound| {
+            let told = Telling::new(catalog, bound);
+            let shown = routine(catalog, args).map(|of| describe::arguments(told, of, false));
             Ok(some(shown.or_else(|| built_in_arguments(catalog, args))))
         }),
         of("pg_get_function_result", &[Oid], 1, Texted, |catalog, args| {
@@ -214,7 +219,7 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
             Ok(some(shown.or_else(|| built_in_result(catalog, args))))
         }),
         of("pg_get_function_sqlbody", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
-        of("pg_get_ruledef", &[Oid, Flag], 1, Texted, |_, _| Ok(Value::Null)),
+        of_views("pg_get_ruledef", &[Oid, Flag], Texted, ruledef).from(1),
         of("pg_get_partkeydef", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_partition_constraintdef", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
         of("pg_get_statisticsobjdef_columns", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
@@ -491,14 +496,46 @@ fn format_type(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     Ok(Value::text(reg::type_name(catalog, oid, modifier).unwrap_or_else(|| "???".to_owned())))
 }
 
-fn viewdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+fn viewdef(catalog: &Catalog, args: &[Value], bound: &dyn BoundViews) -> Result<Value> {
+    // A number is how long lines may be.
+    let (is_pretty, wrap) = match args.get(1) {
+        Some(Value::Boolean(is_pretty)) => (*is_pretty, 0),
+        Some(_) => (true, usize::try_from(number(args, 1)).unwrap_or(usize::MAX)),
+        None => (false, 0),
+    };
+    let told = Telling::new(catalog, bound).pretty(is_pretty);
     Ok(match relation_by_oid(catalog, oid(args)) {
-        Some((_, _, Relation::View(view))) => Value::text(format!("{};", catalog.view_text(view))),
-        Some((_, _, Relation::Table(table))) => {
-            table.materialized().map_or(Value::Null, |of| Value::text(format!("{};", catalog.text_of(&of.query))))
-        }
+        Some((_, _, Relation::View(view))) => Value::text(told.view(view, wrap)),
+        Some((_, _, Relation::Table(table))) => some(table.materialized().map(|of| told.query(&of.query, table, wrap))),
         _ => Value::Null,
     })
+}
+
+/// The rule by which a view is read.
+fn ruledef(catalog: &Catalog, args: &[Value], bound: &dyn BoundViews) -> Result<Value> {
+    // It has the view's oid.
+    let Some((_, _, Relation::View(view))) = relation_by_oid(catalog, oid(args)) else { return Ok(Value::Null) };
+    let is_pretty = is_true(args, 1);
+    let query = Telling::new(catalog, bound).pretty(is_pretty).view(view, 0);
+    let name = match is_pretty {
+        true => catalog.shown(view.schema, &view.name),
+        false => format!("{}.{}", quoted(catalog.schema_name(view.schema).unwrap_or_default()), quoted(&view.name)),
+    };
+    Ok(Value::text(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query}")))
+}
+
+/// A default or a condition, which rows of the catalog have with all parentheses.
+fn expression(catalog: &Catalog, args: &[Value], bound: &dyn BoundViews) -> Result<Value> {
+    let Some(Value::Text(text)) = args.first() else { return Ok(Value::Null) };
+    if !is_true(args, 2) {
+        return Ok(Value::text(&**text));
+    }
+    let told = Telling::new(catalog, bound).pretty(true);
+    let over = match relation_by_oid(catalog, number(args, 1)) {
+        Some((_, _, Relation::Table(table))) => ExpressionOver::Table(table),
+        _ => ExpressionOver::Nothing,
+    };
+    Ok(Value::text(told.condition_of_any(text, over)))
 }
 
 /// What can be done to a view's rows, as bits: UPDATE 4, INSERT 8, DELETE 16.
@@ -526,23 +563,25 @@ fn is_column_updatable(
     by_itself || with_triggers && both.into_iter().all(|event| view.has_instead_of(event))
 }
 
-fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+fn indexdef(catalog: &Catalog, args: &[Value], bound: &dyn BoundViews) -> Result<Value> {
+    let told = Telling::new(catalog, bound).pretty(is_true(args, 2));
     let Some((table, index)) = index_by_oid(catalog, oid(args)) else { return Ok(Value::Null) };
     Ok(match usize::try_from(number(args, 1)) {
-        Ok(0) => Value::text(describe::index(catalog, table, index, is_true(args, 2))),
+        Ok(0) => Value::text(describe::index(told, table, index)),
         Ok(column) => {
             let included = names(table, &index.included);
-            let all: Vec<String> = names(table, index.positions()).into_iter().chain(included).collect();
+            let all: Vec<String> = key_columns(told, table, index).into_iter().chain(included).collect();
             Value::text(all.get(column - 1).map_or("", String::as_str))
         }
         Err(_) => Value::text(""),
     })
 }
 
-fn triggerdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+fn triggerdef(catalog: &Catalog, args: &[Value], bound: &dyn BoundViews) -> Result<Value> {
+    let told = Telling::new(catalog, bound).pretty(is_true(args, 1));
     let on = object(oid(args)).and_then(|id| Some((id, Triggered::of(catalog.relation_of(id)?.2)?)));
     let found = on.and_then(|(id, on)| Some((on, on.triggers().iter().find(|trigger| trigger.id == id)?)));
-    Ok(some(found.map(|(on, trigger)| describe::trigger(catalog, on, trigger, is_true(args, 1)))))
+    Ok(some(found.map(|(on, trigger)| describe::trigger(told, on, trigger))))
 }
 
 fn routine<'c>(catalog: &'c Catalog, args: &[Value]) -> Option<&'c Routine> {

@@ -6,6 +6,7 @@
 //! from 16384 on. Functions that ask the catalog (`functions`), and `regclass` and its kin (`reg`), are bound with the same catalog.
 
 mod asked;
+mod deparsed;
 mod describe;
 mod entries;
 mod functions;
@@ -17,6 +18,8 @@ mod relation;
 mod served;
 mod views;
 
+use describe::Telling;
+
 use crate::catalog::{Catalog, Index, ObjectId, ObjectName, TEMPORARY, Table};
 use crate::inverted::ItemClass;
 use crate::types::DataType;
@@ -24,8 +27,13 @@ use crate::{Error, SqlState, Value};
 use std::borrow::Borrow;
 
 pub(crate) use asked::Answers;
+pub(crate) use deparsed::{
+    DefinitionStyle, ExpressionOver, is_function_cast, operator_signatures, relation_text, routine_signatures,
+    type_text,
+};
 pub(crate) use entries::{SystemEntry, all_entries, entries};
 pub(crate) use functions::Takes;
+pub(crate) use pg_catalog::{callee, callees};
 pub(crate) use relation::{Made, Rows, SystemRelation};
 pub(crate) use views::BoundViews;
 
@@ -89,9 +97,21 @@ fn names(table: &Table, columns: impl IntoIterator<Item = impl Borrow<usize>>) -
     columns.into_iter().map(|column| name(*column.borrow())).collect()
 }
 
+/// The columns and expressions of an index's key.
+fn key_columns(told: Telling<'_>, table: &Table, of: &Index) -> Vec<String> {
+    let key = |part: usize| {
+        let expression = of.expressions.iter().find(|expression| expression.column == part);
+        match expression.filter(|_| table.columns.get(part).is_none()) {
+            Some(key) => told.key(&key.expression.definition.text, table),
+            None => names(table, [part]).concat(),
+        }
+    };
+    of.positions().map(|part| key(*part.borrow())).collect()
+}
+
 /// The columns of an index as CREATE INDEX says them.
-fn index_columns(table: &Table, of: &Index) -> Vec<String> {
-    let mut columns = names(table, of.positions());
+fn index_columns(told: Telling<'_>, table: &Table, of: &Index) -> Vec<String> {
+    let mut columns = key_columns(told, table, of);
     if let Some(inverted) = &of.inverted {
         for ((column, class), part) in columns.iter_mut().zip(&inverted.classes).zip(of.positions()) {
             if table.key_type(part).and_then(ItemClass::default_of) != Some(*class) {
@@ -114,6 +134,7 @@ fn index_columns(table: &Table, of: &Index) -> Vec<String> {
 /// The schema that a type is in.
 pub(crate) fn type_schema(data_type: DataType) -> &'static str {
     match data_type.element().unwrap_or(data_type) {
+        DataType::Citext(of) | DataType::Hstore(of) => &of.definition().schema,
         DataType::Enum(of) => &of.definition().schema,
         DataType::Composite(of) => of.definition().named.as_ref().map_or("pg_catalog", |named| &named.schema),
         _ => "pg_catalog",

@@ -1,6 +1,7 @@
 //! A relation that the system makes, and how its rows are made: when they are scanned, those of one object where only these are asked
 //! for, and of each only the columns that are wanted.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::oid_of;
@@ -8,7 +9,7 @@ use super::{Answers, BoundViews};
 use crate::Value;
 use crate::catalog::{Catalog, ObjectId, Relation, RelationKind, Table, UserType, View};
 use crate::plan::{Expr, Field, SystemRows};
-use crate::types::{CompositeType, DataType, RegValue};
+use crate::types::{CompositeType, DataType, EvalContext, RegValue, SessionServices, Uses};
 
 /// A relation that the system makes.
 #[derive(Debug)]
@@ -43,13 +44,18 @@ impl SystemRows for UnderCatalog {
         self.relation.key(position).is_some()
     }
 
+    fn changes_unseen(&self) -> bool {
+        matches!(self.relation.made, Made::Counted(_))
+    }
+
     fn estimate(&self) -> f64 {
         self.catalog.relations().count() as f64 * 4.0 + 100.0
     }
 
-    fn rows(&self, wanted: &[usize], asked: Option<(usize, &Value)>) -> Vec<Vec<Value>> {
+    fn rows(&self, wanted: &[usize], asked: Option<(usize, &Value)>, context: &EvalContext) -> Vec<Vec<Value>> {
         let only = asked.and_then(|(column, value)| Some(self.relation.key(column)?.only(value)));
-        self.relation.rows((&self.catalog, self.views), wanted, only.unwrap_or_default())
+        let session = context.channels.clone();
+        self.relation.rows((&self.catalog, self.views), wanted, only.unwrap_or_default(), session)
     }
 }
 
@@ -60,6 +66,8 @@ pub(crate) enum Made {
     Nothing,
     /// The catalog.
     Rows(fn(&Catalog, &mut Rows)),
+    /// The catalog, and what the database has counted: that changes without a commit.
+    Counted(fn(&Catalog, &mut Rows)),
     /// The catalog says expressions, which are computed when the statement runs.
     Expressions(fn(&Catalog) -> Vec<Vec<Expr>>),
     /// A function, as in PostgreSQL: what it gives changes by the moment.
@@ -163,8 +171,9 @@ impl SystemRelation {
         (catalog, views): (&Catalog, &'static dyn BoundViews),
         wanted: &[usize],
         only: Only,
+        session: Option<Arc<dyn SessionServices>>,
     ) -> Vec<Vec<Value>> {
-        let Made::Rows(make) = self.made else { return Vec::new() };
+        let (Made::Rows(make) | Made::Counted(make)) = self.made else { return Vec::new() };
         let mut places = vec![None; self.columns.len()];
         let mut blank = Vec::with_capacity(wanted.len());
         for (place, &column) in wanted.iter().enumerate() {
@@ -173,7 +182,7 @@ impl SystemRelation {
                 blank.push(unsaid(*data_type));
             }
         }
-        let mut rows = Rows { rows: Vec::new(), columns: &self.columns, places, blank, only, bound: views };
+        let mut rows = Rows { rows: Vec::new(), columns: &self.columns, places, blank, only, bound: views, session };
         make(catalog, &mut rows);
         rows.rows
     }
@@ -190,6 +199,8 @@ pub(crate) struct Rows {
     only: Only,
     /// What views' queries say.
     pub(super) bound: &'static dyn BoundViews,
+    /// Who asks.
+    session: Option<Arc<dyn SessionServices>>,
 }
 
 impl Rows {
@@ -232,6 +243,12 @@ impl Rows {
         debug_assert!(found.is_some(), "{name}");
         *after = found? + 1;
         self.places[found?]
+    }
+
+    /// How often tables and indexes were used; `None` where no session asks, or nobody wants to know.
+    pub(super) fn uses(&self) -> Option<HashMap<ObjectId, Uses>> {
+        let wanted = self.wants(&["seq_scan", "seq_tup_read", "idx_scan", "idx_tup_read", "idx_tup_fetch"]);
+        self.session.as_ref().filter(|_| wanted)?.uses().ok()
     }
 
     /// Whether one of these columns is wanted.

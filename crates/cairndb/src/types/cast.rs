@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use super::datetime::{self, Zone, is_infinite, is_infinite_date};
 use super::text::{from_text, to_text};
-use super::{Composite, CompositeType, DataType, EvalContext, Interval, Json, Jsonb, Numeric, RegValue, Value};
+use super::{
+    Citext, Composite, CompositeType, DataType, EvalContext, Hstore, Interval, Json, Jsonb, Numeric, RegValue, Value,
+    hstore_json,
+};
 use crate::{Error, Result, SqlState};
 
 /// Converts a value as an explicit `CAST` does: strings are cut to `varchar(n)` and `char(n)`.
@@ -31,6 +34,18 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
             Ok(array.map(to, |value| convert(value, from, to, context, fit))?.of_type(element).into())
         }
         (Value::Composite(row), DataType::Composite(to)) => convert_row(row, to, context, fit),
+        (Value::Citext(text), DataType::Citext(of)) if text.of() == of => Ok(value.clone()),
+        (Value::Citext(text), _) => convert(&Value::text(text.as_str()), DataType::Text, to, context, fit),
+        (_, DataType::Citext(of)) => {
+            let text = convert(value, from, DataType::Text, context, fit)?;
+            Ok(Value::Citext(Citext::new(of, text.as_str().unwrap_or_default())))
+        }
+        (Value::Hstore(value), DataType::Hstore(of)) if value.of() != of => {
+            Hstore::new(of, value.pairs().collect()).map(Value::Hstore)
+        }
+        (Value::Hstore(_), DataType::Hstore(_)) => Ok(value.clone()),
+        (Value::Hstore(of), DataType::Json | DataType::Jsonb) => from_text(&hstore_json(of, false), to, context),
+        (Value::Array(array), DataType::Hstore(of)) => Hstore::of_array(of, array).map(Value::Hstore),
         (Value::Text(text), _) if to.is_string() => match from {
             // Blanks of `char(n)` are padding: other strings do not get them.
             DataType::Char(_) if !matches!(to, DataType::Char(_)) => Ok(Value::Text(fit(unpadded(text), to)?)),

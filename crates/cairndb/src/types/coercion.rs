@@ -90,6 +90,12 @@ fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
         (T::Jsonb, to) if to.is_numeric() && to != T::Oid && !to.is_reg() => Explicit,
         (T::Time(_), T::Interval(_)) => Implicit,
         (T::Interval(_), T::Time(_)) => Assignment,
+        (T::Citext(_), T::Text | T::Varchar(_)) => Implicit,
+        // (The same type, of before it was moved to another schema.)
+        (T::Citext(from), T::Citext(to)) => (from.definition().oid == to.definition().oid).then_some(Implicit)?,
+        (T::Hstore(from), T::Hstore(to)) => (from.definition().oid == to.definition().oid).then_some(Implicit)?,
+        (T::Hstore(_), T::Json | T::Jsonb) => Explicit,
+        (T::Array(element), T::Hstore(_)) if element.data_type() == T::Text => Explicit,
         (from, to) if from.is_string() && to.is_string() => Implicit,
         _ => return None,
     })

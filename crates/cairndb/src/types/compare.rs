@@ -31,6 +31,8 @@ impl Value {
             (Json(a), Json(b)) => a.cmp(b),
             (Jsonb(a), Jsonb(b)) => a.compare(b),
             (JsonPath(a), JsonPath(b)) => a.to_string().cmp(&b.to_string()),
+            (Citext(a), Citext(b)) => a.cmp(b),
+            (Hstore(a), Hstore(b)) => a.cmp(b),
             (Enum(a), Enum(b)) => a.key().cmp(&b.key()),
             (Reg(a), Reg(b)) => a.oid.cmp(&b.oid),
             (Composite(a), Composite(b)) => a.compare(b),
@@ -96,7 +98,9 @@ impl Value {
             Array(_) => 16,
             Composite(_) => 17,
             TimeTz(_) => 18,
-            Null => 19,
+            Citext(_) => 19,
+            Hstore(_) => 20,
+            Null => 21,
         }
     }
 }
@@ -139,6 +143,8 @@ impl Hash for Value {
             Json(text) => text.hash(state),
             Jsonb(document) => document.hash(state),
             JsonPath(path) => path.to_string().hash(state),
+            Citext(text) => text.hash(state),
+            Hstore(of) => of.hash(state),
             Enum(value) => state.write_i64(value.key()),
             Reg(value) => state.write_i64(value.number()),
             Composite(row) => row.hash(state),

@@ -1,6 +1,7 @@
 //! What values' meaning depends on besides themselves: the clock and the session's time zone.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
@@ -9,7 +10,7 @@ use std::time::Duration;
 use cairn_storage::{Stats, TreeId};
 
 use super::style::TextStyle;
-use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Server, Value};
+use super::{Builds, DataType, ObjectId, OidNames, Reg, RegValue, Server, Uses, Value};
 use crate::types::Generator;
 use crate::{Error, Result, SqlState};
 
@@ -178,6 +179,9 @@ pub(crate) trait SessionServices: fmt::Debug + Send + Sync {
 
     /// The database's builds of indexes that run.
     fn builds(&self) -> Result<Arc<Builds>>;
+
+    /// How often the database's tables and indexes were used since it was opened.
+    fn uses(&self) -> Result<HashMap<ObjectId, Uses>>;
 
     /// Tells the client, with the statement's answer. SQLSTATE 01000.
     fn warn(&self, message: String);

@@ -9,6 +9,7 @@ use std::fmt;
 use super::composite::CompositeType;
 use super::datetime::{IntervalLimit, write_digits};
 use super::enums::EnumType;
+use super::extension::ExtensionType;
 use super::info::{ElementType, Physical, TYPES, TypeInfo};
 use super::reg::Reg;
 
@@ -76,6 +77,10 @@ pub enum DataType {
     InternalChar,
     /// `oid`, of PostgreSQL's catalog: an unsigned number of 32 bits. Its values are `Value::BigInt`s.
     Oid,
+    /// `citext`, of the extension of that name: text that is compared without regard to case.
+    Citext(ExtensionType),
+    /// `hstore`, of the extension of that name: texts by texts.
+    Hstore(ExtensionType),
     /// An enum: one of a list of labels.
     Enum(EnumType),
     /// A row: one of a user's composite types, a table's row, a `record`.
@@ -106,13 +111,13 @@ pub enum TypeCategory {
     Boolean,
     /// Integers, floats, `numeric`.
     Numeric,
-    /// `text`, `varchar`, `char`.
+    /// `text`, `varchar`, `char`, `citext`.
     String,
     /// `date`, `time`, `timestamp`, `timestamptz`.
     DateTime,
     /// `interval`
     Timespan,
-    /// `bytea`, `uuid`, `json`, `jsonb`: no family.
+    /// `bytea`, `uuid`, `json`, `jsonb`, `hstore`: no family.
     User,
     /// `"char"`
     Internal,
@@ -256,7 +261,7 @@ impl DataType {
 
     /// `text`, `varchar`, `char` or `name`.
     pub fn is_string(self) -> bool {
-        self.category() == TypeCategory::String
+        self.category() == TypeCategory::String && !matches!(self, DataType::Citext(_))
     }
 
     /// A number of any kind.

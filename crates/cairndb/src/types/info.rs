@@ -10,6 +10,7 @@ use super::composite::{self, CompositeType};
 use super::data_type::TypeCategory;
 use super::datetime::{IntervalField, IntervalLimit};
 use super::enums::{self, EnumType};
+use super::extension::{self, ExtensionType, ExtensionTypeKind};
 use super::reg::Reg;
 
 /// How values of a type lie in memory and in vectors: few, closed, and all that the hot paths look at.
@@ -79,10 +80,10 @@ pub struct TypeInfo {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementType {
-    /// The place in [`TYPES`], or [`ENUM`], or [`COMPOSITE`].
+    /// The place in [`TYPES`], or [`ENUM`], [`COMPOSITE`], [`EXTENSION`].
     id: u16,
-    /// A length; a precision and a scale; digits of seconds and one; an interval's limit; an enum's or a composite
-    /// type's number; [`VECTOR`]. 0: none.
+    /// A length; a precision and a scale; digits of seconds and one; an interval's limit; an enum's, a composite
+    /// type's or an extension's type's number; [`VECTOR`]. 0: none.
     modifier: u32,
 }
 
@@ -90,6 +91,8 @@ pub struct ElementType {
 const ENUM: u16 = u16::MAX;
 /// The id of composite types, likewise.
 const COMPOSITE: u16 = u16::MAX - 1;
+/// The id of types of extensions, likewise.
+const EXTENSION: u16 = u16::MAX - 2;
 
 /// The modifier of `smallint` and `oid` as the elements of `int2vector` and `oidvector`.
 const VECTOR: u32 = 1;
@@ -209,7 +212,9 @@ const fn of(
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
         Enum(_) => (Physical::I64, Some(8), true),
-        Json | Jsonb | JsonPath | Composite(_) | Array(_) | Unknown => (Physical::Values, None, false),
+        Json | Jsonb | JsonPath | Citext(_) | Hstore(_) | Composite(_) | Array(_) | Unknown => {
+            (Physical::Values, None, false)
+        }
     };
     // (From 18 on others stand between: arrays, what users make, and the two vectors.)
     let code = match base {
@@ -237,7 +242,7 @@ const fn of(
         InternalChar => 26,
         Oid => 27,
         TimeTz(_) => 28,
-        Reg(_) | Void | RegName(_) | Enum(_) | Composite(_) | Array(_) | Unknown => 0,
+        Reg(_) | Void | RegName(_) | Citext(_) | Hstore(_) | Enum(_) | Composite(_) | Array(_) | Unknown => 0,
     };
     TypeInfo {
         base,
@@ -286,6 +291,7 @@ impl DataType {
             DataType::Unknown => &UNKNOWN,
             DataType::Void => &VOID,
             DataType::RegName(of) => &REG_NAMES[of as usize],
+            DataType::Citext(of) | DataType::Hstore(of) => of.info(),
             DataType::Enum(of) => of.info(),
             DataType::Composite(of) => of.info(),
             other => &TYPES[usize::from(other.id())],
@@ -363,6 +369,7 @@ impl DataType {
             DataType::Array(element) => element.id,
             DataType::Reg(of) => 24 + of as u16,
             DataType::Unknown | DataType::Void | DataType::RegName(_) => TYPES.len() as u16,
+            DataType::Citext(_) | DataType::Hstore(_) => EXTENSION,
             DataType::Enum(_) => ENUM,
             DataType::Composite(_) => COMPOSITE,
         }
@@ -381,6 +388,7 @@ impl DataType {
             | DataType::Timestamp(Some(digits))
             | DataType::TimestampTz(Some(digits)) => u32::from(digits) + 1,
             DataType::Interval(Some(limit)) => limit.code(),
+            DataType::Citext(of) | DataType::Hstore(of) => of.number(),
             DataType::Enum(of) => of.number(),
             DataType::Composite(of) => of.number(),
             _ => 0,
@@ -407,7 +415,7 @@ impl ElementType {
         let ElementType { modifier, .. } = self;
         let digits = || modifier.checked_sub(1).map(|digits| digits as u8);
         match self.info().base {
-            made @ (DataType::Enum(_) | DataType::Composite(_)) => made,
+            made @ (DataType::Citext(_) | DataType::Hstore(_) | DataType::Enum(_) | DataType::Composite(_)) => made,
             DataType::Numeric(_) if modifier != 0 => {
                 DataType::Numeric(Some(((modifier >> 16) as u16, (modifier as u16).cast_signed())))
             }
@@ -424,7 +432,7 @@ impl ElementType {
 
     /// The type without its modifier; that of a vector's elements stays, for a vector is another type than an array.
     pub(super) fn base(self) -> ElementType {
-        if matches!(self.id, ENUM | COMPOSITE) || self.is_of_vector() {
+        if matches!(self.id, ENUM | COMPOSITE | EXTENSION) || self.is_of_vector() {
             self
         } else {
             ElementType { modifier: 0, ..self }
@@ -433,6 +441,7 @@ impl ElementType {
 
     fn info(self) -> &'static TypeInfo {
         match self.id {
+            EXTENSION => ExtensionType::from_number(self.modifier).map_or(&UNKNOWN, DataType::info),
             ENUM => EnumType::from_number(self.modifier).map_or(&UNKNOWN, EnumType::info),
             COMPOSITE => CompositeType::from_number(self.modifier).map_or(&UNKNOWN, CompositeType::info),
             id => &TYPES[usize::from(id)],
@@ -459,7 +468,8 @@ pub fn sample_types() -> Vec<DataType> {
     // `bpchar` without a length is no column's type.
     let plain = TYPES.iter().map(|info| info.base).filter(|base| *base != DataType::Char(0));
     let made = enums::sample().map(DataType::Enum).into_iter().chain(composite::sample().map(DataType::Composite));
-    let scalars: Vec<DataType> = plain.chain(modified).chain(made).collect();
+    let extensions = ExtensionTypeKind::ALL.into_iter().filter_map(extension::sample);
+    let scalars: Vec<DataType> = plain.chain(modified).chain(made).chain(extensions).collect();
     let arrays = scalars.iter().filter_map(|data_type| data_type.array());
     scalars.iter().copied().chain(arrays).collect()
 }
@@ -468,6 +478,12 @@ pub fn sample_types() -> Vec<DataType> {
 #[cfg(test)]
 pub(crate) fn sample_composite() -> DataType {
     DataType::Composite(composite::sample().expect("room for it"))
+}
+
+/// That of an extension of [`sample_types`].
+#[cfg(test)]
+pub(crate) fn sample_of_extension(kind: ExtensionTypeKind) -> DataType {
+    extension::sample(kind).expect("room for it")
 }
 
 /// The enum of [`sample_types`].

@@ -33,6 +33,7 @@ pub(crate) fn row_array_oid(id: ObjectId) -> u32 {
 /// The id of a type that a user made, or that is an array of such; `None`: it is one of the system's.
 pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
     match data_type.element().unwrap_or(data_type) {
+        DataType::Citext(of) | DataType::Hstore(of) => Some(ObjectId(of.definition().oid.wrapping_sub(16384))),
         DataType::Enum(of) => Some(ObjectId(of.definition().oid.wrapping_sub(16384))),
         DataType::Composite(of) => match &of.definition().named {
             Some(NamedComposite { oid, table: None, .. }) => Some(ObjectId(oid.wrapping_sub(16384))),

@@ -2,7 +2,10 @@
 
 use super::cast::name_of;
 use super::datetime::{MICROS_PER_DAY, round_time, round_timestamp};
-use super::{Array, Composite, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, RegValue, Value};
+use super::{
+    Array, Citext, Composite, DataType, Dimension, ExtensionType, Hstore, Interval, JsonBuilder, JsonPath, Jsonb,
+    Numeric, RegValue, Value,
+};
 use crate::types::datetime::TimeTz;
 
 /// A small generator (splitmix64): tests repeat exactly.
@@ -98,12 +101,23 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             let path = PATHS[random.below(6) as usize];
             Value::JsonPath(JsonPath::parse(path).expect("a path").into())
         }
+        DataType::Citext(of) => Value::Citext(Citext::new(of, &random_text(random))),
+        DataType::Hstore(of) => Value::Hstore(random_hstore(random, of)),
         DataType::Enum(of) => {
             let labels = of.labels();
             Value::Enum(of.value(labels[random.below(labels.len() as u64) as usize].key))
         }
         DataType::Uuid => Value::Uuid(std::array::from_fn(|_| random.next() as u8)),
     }
+}
+
+fn random_hstore(random: &mut Random, of: ExtensionType) -> Hstore {
+    let count = random.below(4);
+    // (A text of one has no zero byte, as none has that comes from outside.)
+    let text = |random: &mut Random| random_text(random).replace('\0', "");
+    let mut pair = || (text(random), (random.below(4) > 0).then(|| text(random)));
+    let pairs: Vec<_> = (0..count).map(|_| pair()).collect();
+    Hstore::new(of, pairs.iter().map(|(key, value)| (key.as_str(), value.as_deref())).collect()).expect("short texts")
 }
 
 /// Small, so that some are equal but for the scale of their numbers.

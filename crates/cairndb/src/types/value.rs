@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, Composite, EnumValue, JsonPath, Jsonb, Numeric, RegValue};
+use super::{Array, Citext, Composite, EnumValue, Hstore, JsonPath, Jsonb, Numeric, RegValue};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
@@ -85,6 +85,10 @@ pub enum Value {
     Jsonb(Jsonb),
     /// `jsonpath`
     JsonPath(Arc<JsonPath>),
+    /// `citext`
+    Citext(Citext),
+    /// `hstore`
+    Hstore(Hstore),
     /// A value of an enum.
     Enum(EnumValue),
     /// A `regclass` or one of its kin.
@@ -152,6 +156,8 @@ impl Value {
             Value::Text(text) => text.len(),
             Value::Bytea(bytes) => bytes.len(),
             Value::Json(text) => text.len(),
+            Value::Citext(text) => text.memory_bytes(),
+            Value::Hstore(of) => of.memory_bytes(),
             Value::Jsonb(document) => document.as_bytes().len(),
             Value::Composite(row) => row.memory_bytes(),
             Value::Array(array) => array.memory_bytes(),
@@ -163,6 +169,7 @@ impl Value {
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
+            Value::Citext(text) => Some(text.as_str()),
             _ => None,
         }
     }

@@ -7,7 +7,9 @@ use super::cast::NAME_BYTES_MAX;
 use super::datetime::{is_date, is_time, is_timestamp};
 use super::json::check_json;
 use super::text::has_zero_byte;
-use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, RegValue, Value};
+use super::{
+    Array, Citext, Composite, DataType, EnumValue, Hstore, Interval, JsonPath, Jsonb, NumericRef, RegValue, Value,
+};
 
 /// A borrowed SQL value; see [`Value`] for the units.
 ///
@@ -41,6 +43,9 @@ pub enum ValueRef<'a> {
     Json(&'a str),
     Jsonb(&'a Jsonb),
     JsonPath(&'a Arc<JsonPath>),
+    Citext(&'a Citext),
+    /// `hstore`
+    Hstore(&'a Hstore),
     Enum(EnumValue),
     Reg(RegValue),
     Composite(&'a Arc<Composite>),
@@ -94,6 +99,8 @@ impl<'a> ValueRef<'a> {
             ValueRef::Json(_) => DataType::Json,
             ValueRef::Jsonb(_) => DataType::Jsonb,
             ValueRef::JsonPath(_) => DataType::JsonPath,
+            ValueRef::Citext(text) => text.data_type(),
+            ValueRef::Hstore(of) => of.data_type(),
             ValueRef::Enum(value) => value.data_type(),
             ValueRef::Reg(value) => DataType::Reg(value.of),
             ValueRef::Composite(row) => row.data_type(),
@@ -143,6 +150,8 @@ impl<'a> ValueRef<'a> {
             (ValueRef::Text(text), DataType::Name) => text.len() <= NAME_BYTES_MAX && self.is_sound(),
             (ValueRef::Text(text), DataType::InternalChar) => text.len() <= 1 && text.is_ascii() && self.is_sound(),
             (ValueRef::BigInt(oid), DataType::Oid) => u32::try_from(*oid).is_ok(),
+            (ValueRef::Citext(text), DataType::Citext(of)) => text.of() == of,
+            (ValueRef::Hstore(value), DataType::Hstore(of)) => value.of() == of,
             (ValueRef::Enum(value), DataType::Enum(of)) => value.of() == of,
             (ValueRef::Reg(value), DataType::Reg(of)) => value.of == of,
             (ValueRef::Composite(row), DataType::Composite(of)) => row.of() == of,
@@ -209,6 +218,8 @@ impl<'a> ValueRef<'a> {
             ValueRef::Json(v) => Value::Json(v.into()),
             ValueRef::Jsonb(v) => Value::Jsonb(v.clone()),
             ValueRef::JsonPath(v) => Value::JsonPath(v.clone()),
+            ValueRef::Citext(v) => Value::Citext(v.clone()),
+            ValueRef::Hstore(v) => Value::Hstore(v.clone()),
             ValueRef::Enum(v) => Value::Enum(v),
             ValueRef::Reg(v) => Value::Reg(v),
             ValueRef::Composite(v) => Value::Composite(v.clone()),
@@ -241,6 +252,8 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Json(v) => ValueRef::Json(v),
             Value::Jsonb(v) => ValueRef::Jsonb(v),
             Value::JsonPath(v) => ValueRef::JsonPath(v),
+            Value::Citext(v) => ValueRef::Citext(v),
+            Value::Hstore(v) => ValueRef::Hstore(v),
             Value::Enum(v) => ValueRef::Enum(*v),
             Value::Reg(v) => ValueRef::Reg(*v),
             Value::Composite(v) => ValueRef::Composite(v),

@@ -11,6 +11,8 @@ impl DataType {
                 let (newer, older) = (newer.definition(), older.definition());
                 newer.oid == older.oid && older.labels.iter().all(|label| newer.labels.contains(label))
             }
+            (DataType::Citext(newer), DataType::Citext(older)) => newer.definition().oid == older.definition().oid,
+            (DataType::Hstore(newer), DataType::Hstore(older)) => newer.definition().oid == older.definition().oid,
             (DataType::Array(newer), DataType::Array(older)) => newer.data_type().is_version_of(older.data_type()),
             (DataType::Composite(newer), DataType::Composite(older)) => {
                 let oid = |of: super::CompositeType| of.definition().named.as_ref().map(|named| named.oid);

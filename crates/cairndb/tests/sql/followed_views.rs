@@ -204,10 +204,10 @@ fn functions_are_found_wherever_they_are() -> Result<()> {
     assert!(conn.wait_for_view("v", conn.position().unwrap(), LONG)?);
     assert_eq!(rows(&conn, "SELECT * FROM v ORDER BY 1, 2"), ["23|2", "25|3"]);
     let shown = "SELECT pg_get_viewdef('public.shown'::regclass)";
-    let here = "SELECT up(\"Up\"(a)) + f.\"Up\"(a) AS a, up(n => b) AS b FROM t, all_to(2) AS x (b);";
+    let here = " SELECT (up(\"Up\"(t.a)) + \"Up\"(t.a)) AS a,\n    up(n => x.b) AS b\n   FROM t,\n    all_to(2) x(b);";
     assert_eq!(rows(&conn, shown), [here]);
     conn.execute_script("SET search_path = ''")?;
-    let elsewhere = "SELECT public.up(f.\"Up\"(a)) + f.\"Up\"(a) AS a, public.up(n => b) AS b FROM public.t AS t, f.all_to(2) AS x (b);";
+    let elsewhere = " SELECT (public.up(f.\"Up\"(t.a)) + f.\"Up\"(t.a)) AS a,\n    public.up(n => x.b) AS b\n   FROM public.t,\n    f.all_to(2) x(b);";
     assert_eq!(rows(&conn, shown), [elsewhere]);
     // Another meaning of the function is another result, found when the view is filled anew at the latest.
     conn.execute_script("SET search_path = public; CREATE OR REPLACE FUNCTION up(n int) RETURNS int LANGUAGE sql IMMUTABLE RETURN n + 100;

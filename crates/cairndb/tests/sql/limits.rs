@@ -171,6 +171,29 @@ fn planning_takes_no_longer_than_a_statement_may() {
     assert_eq!(found, 1);
 }
 
+/// Each of them would take minutes or hours, in one call.
+#[test]
+fn functions_of_extensions_take_no_longer_than_a_statement_may() {
+    let conn = connect(Options::default());
+    let words = "SELECT string_agg(to_hex(n * 7919 + 1048576), ' ') AS w FROM generate_series(1, 60000) n";
+    conn.execute(&format!("CREATE TABLE long AS {words}"), ()).unwrap();
+    for call in [
+        "crypt('secret', '$2a$31$abcdefghijklmnopqrstuu')",
+        "word_similarity(w, w || ' beyond')",
+        "strict_word_similarity(w, w || ' beyond')",
+        "w <<-> w",
+    ] {
+        conn.execute("SET statement_timeout = '300ms'", ()).unwrap();
+        let begun = Instant::now();
+        assert_eq!(
+            code(conn.query_row(&format!("SELECT {call} FROM long"), (), |_| Ok(()))),
+            SqlState::QUERY_CANCELED,
+            "{call}"
+        );
+        assert!(begun.elapsed() < Duration::from_secs(30), "{call}: {:?}", begun.elapsed());
+    }
+}
+
 /// Items of a WITH beside each other are no depth.
 #[test]
 fn two_hundred_queries_of_a_with_stand_beside_each_other() {

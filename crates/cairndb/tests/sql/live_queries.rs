@@ -119,6 +119,8 @@ fn what_can_not_be_watched_says_why() {
         "pg_total_relation_size('task')",
         "pg_database_size(current_database())",
         "count(*) FROM pg_locks",
+        "count(*) FROM pg_stat_user_indexes",
+        "sum(seq_scan) FROM pg_stat_user_tables",
         "count(*) FROM pg_prepared_statements",
         "count(*) FROM pg_cursors",
         "count(*) FROM pg_stat_activity",

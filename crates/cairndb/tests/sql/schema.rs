@@ -542,7 +542,7 @@ fn what_is_not_in_sight_is_told_with_its_schema() -> Result<()> {
     assert_eq!(rows(&conn, "SELECT * FROM \"S s\".v"), Vec::<String>::new());
     let schema = conn.schema()?;
     let RelationKind::View(view) = &schema.relation("v").expect("a view").kind else { panic!("no view") };
-    assert_eq!(view.query, "SELECT a FROM t AS t");
+    assert_eq!(view.query, "SELECT a FROM t");
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod config;
 mod jwt;
+mod reached;
 mod signals;
 mod supervisor;
 mod tokens;
@@ -15,10 +16,11 @@ use cairn_server::{Ceilings, Log, Running, Server};
 use clap::Args;
 
 use self::config::{Config, KEYS};
+pub use self::reached::Reached;
 pub use self::signals::{Signals, Told};
 pub use self::tokens::moment;
 use crate::maintenance::open_existing;
-use crate::report::{Failure, say};
+use crate::report::{Failure, say, warn};
 use crate::shell::open_file;
 
 /// How a file is served.
@@ -150,6 +152,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
             say(format_args!("{}: the console is at {scheme}://{address}/", file.display()))?;
         }
     }
+    let reached = database.is_none().then(|| reached(&file, &config, (&running, http.as_ref()))).flatten();
     supervisor::ready();
     while signals.wait() == Told::Reload {
         supervisor::reloading();
@@ -160,12 +163,34 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         supervisor::ready();
     }
     supervisor::stopping();
+    drop(reached);
     if let Some(http) = http {
         http.stop();
     }
     running.stop();
     database.map_or(Ok(()), cairndb::Database::close)?;
     Ok(())
+}
+
+/// Writes down in the folder how its server is reached. Where that can not be, `cairn console` finds it by nothing.
+fn reached(
+    folder: &Path,
+    config: &Config,
+    (running, http): (&Running, Option<&cairn_http::Running>),
+) -> Option<reached::Written> {
+    let reached = Reached {
+        process: std::process::id(),
+        socket: running.socket().map(Path::to_owned),
+        http: http.map_or_else(Vec::new, |http| http.addresses().to_vec()),
+        is_tls: config.http.tls,
+        has_console: config.http.console,
+    };
+    let written = reached.write(folder);
+    written
+        .inspect_err(|error| {
+            warn(format_args!("{}: cairn console can not find this server: {error}", folder.display()))
+        })
+        .ok()
 }
 
 /// Reads the configuration again, as it was read at first.

@@ -5,7 +5,7 @@
 
 mod socket;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use cairn_http::{LIST_TOKENS, Scope, Secret, Token, create_token, revoke_token};
@@ -120,7 +120,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Rows as texts, and how many rows were changed.
-type Done = (Vec<Vec<String>>, u64);
+pub type Done = (Vec<Vec<String>>, u64);
 
 /// Runs a statement in the own database of a folder's server.
 fn of_folder(place: &Place, sql: &str) -> Result<Done, Failure> {
@@ -131,17 +131,28 @@ fn of_folder(place: &Place, sql: &str) -> Result<Done, Failure> {
         );
         return Err(Failure::Message(message));
     }
-    match Database::open_with(place.data.join("cairn.cairn"), cairndb::Options::default().name("cairn")) {
+    let folder = place.socket_folder.as_deref().unwrap_or(&place.data);
+    in_own(&place.data, Some(&folder.join(format!(".s.PGSQL.{}", place.port))), sql)
+}
+
+/// Runs a statement in the own database of a folder: of its server, which has this Unix socket, where one runs.
+pub fn in_own(folder: &Path, socket: Option<&Path>, sql: &str) -> Result<Done, Failure> {
+    match Database::open_with(folder.join("cairn.cairn"), cairndb::Options::default().name("cairn")) {
         Ok(own) => {
             let done = run_in(&own, sql);
             own.close()?;
             done
         }
-        Err(error) if error.sqlstate() == SqlState::OBJECT_IN_USE => {
-            let folder = place.socket_folder.as_deref().unwrap_or(&place.data);
-            socket::run(&folder.join(format!(".s.PGSQL.{}", place.port)), sql)
-        }
+        Err(error) if error.sqlstate() == SqlState::OBJECT_IN_USE => by_socket(folder, socket, sql),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The same of the server that runs, and of nothing else.
+pub fn by_socket(folder: &Path, socket: Option<&Path>, sql: &str) -> Result<Done, Failure> {
+    match socket {
+        Some(socket) => socket::run(socket, sql),
+        None => Err(Failure::Message(format!("{}: its server has no Unix socket", folder.display()))),
     }
 }
 

@@ -47,17 +47,17 @@ COMMENT ON EXTENSION earthdistance IS 'calculate great-circle distances on the s
 
 
 --
--- Name: hstore; Type: EXTENSION; Schema: -; Owner: -
+-- Name: ltree; Type: EXTENSION; Schema: -; Owner: -
 --
 
-CREATE EXTENSION IF NOT EXISTS hstore WITH SCHEMA public;
+CREATE EXTENSION IF NOT EXISTS ltree WITH SCHEMA public;
 
 
 --
--- Name: EXTENSION hstore; Type: COMMENT; Schema: -; Owner: 
+-- Name: EXTENSION ltree; Type: COMMENT; Schema: -; Owner: 
 --
 
-COMMENT ON EXTENSION hstore IS 'data type for storing sets of (key, value) pairs';
+COMMENT ON EXTENSION ltree IS 'data type for hierarchical tree-like structures';
 
 
 SET default_tablespace = '';
@@ -70,7 +70,7 @@ SET default_table_access_method = heap;
 
 CREATE TABLE public.article (
     id integer NOT NULL,
-    attributes public.hstore,
+    attributes public.ltree,
     plain_id integer
 );
 

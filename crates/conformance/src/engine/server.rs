@@ -51,6 +51,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl PostgresServer {
     /// Makes a cluster and starts it, without durability and without TCP.
     pub fn start() -> Result<PostgresServer, StartError> {
+        PostgresServer::start_with(&[])
+    }
+
+    /// The same with more settings, of which a later one counts.
+    pub fn start_with(settings: &[&str]) -> Result<PostgresServer, StartError> {
         let programs = program_folder().ok_or(StartError::NotInstalled)?;
         let folder = TempDir::with_prefix("cairn-postgres-")?;
         let account = unprivileged_account()?;
@@ -58,7 +63,7 @@ impl PostgresServer {
             std::os::unix::fs::chown(folder.path(), Some(user), Some(group))?;
         }
         init_cluster(&programs, folder.path(), account)?;
-        let guard = spawn_guarded(&programs, folder.path(), account)?;
+        let guard = spawn_guarded(&programs, folder.path(), account, settings)?;
         let server = PostgresServer { guard, folder };
         server.wait_until_ready()?;
         Ok(server)
@@ -138,7 +143,7 @@ fn init_cluster(programs: &Path, folder: &Path, account: Account) -> Result<(), 
     Err(StartError::Failed(String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-fn spawn_guarded(programs: &Path, folder: &Path, account: Account) -> Result<Child, StartError> {
+fn spawn_guarded(programs: &Path, folder: &Path, account: Account, more: &[&str]) -> Result<Child, StartError> {
     let mut command = Command::new("sh");
     command.arg("-c").arg(STOP_WITH_PIPE).arg(folder.join("log"));
     command.arg(programs.join("postgres")).arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
@@ -155,7 +160,7 @@ fn spawn_guarded(programs: &Path, folder: &Path, account: Account) -> Result<Chi
         "max_locks_per_transaction=1024",
         "default_transaction_isolation=serializable",
     ];
-    for setting in settings {
+    for setting in settings.iter().chain(more) {
         command.arg("-c").arg(setting);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -2,6 +2,7 @@
 //!
 //! Statements are told without their constants, whoever has said them.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -9,6 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::HeaderMap;
+use cairn_server::Level;
 use cairndb::{ServedSession, ServedStatement};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -115,17 +117,35 @@ pub(super) async fn cancel(
         (Some(process), None) => {
             let sessions = app.services.sessions();
             let session = sessions.iter().find(|session| session.process == process);
-            session.is_some_and(|session| may_see(&principal, &session.database)) && app.services.cancel(process)
+            let session = session.filter(|session| may_see(&principal, &session.database));
+            session.is_some_and(|session| {
+                let is_stopped = app.services.cancel(process);
+                log(&app, &principal, (&session.user, &session.database), is_stopped);
+                is_stopped
+            })
         }
         (None, Some(id)) => {
             let running = app.sessions.running();
             let kept = running.iter().find(|kept| kept.id == id && may_see(&principal, &kept.about.database));
-            kept.inspect(|kept| kept.stop()).is_some()
+            kept.inspect(|kept| {
+                kept.stop();
+                log(&app, &principal, (&kept.about.user, &kept.about.database), true);
+            })
+            .is_some()
         }
         _ => return Err(Problem::wrong("either \"process\" or \"id\" says what is stopped")),
     };
     match is_stopped {
         true => Ok(answer(StatusCode::OK, &json!({}))),
         false => Err(Problem::missing("nothing of that number runs")),
+    }
+}
+
+/// Tells that somebody was stopped, and by whom.
+fn log(app: &App, principal: &Principal, (user, database): (&str, &str), is_stopped: bool) {
+    let token = principal.name();
+    let of: [(_, &dyn Display); 3] = [("user", &user), ("database", &database), ("token", &token)];
+    if is_stopped {
+        app.services.log(Level::Info, "cancelled", &of);
     }
 }

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
+use cairn_server::Level;
 use cairndb::SqlState;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,10 +48,12 @@ pub(super) async fn login(
     if let Some(held) = Held::of(&headers, peer.to.port())
         && let Some(other) = app.sessions.of_cookie(&app, &held).await
     {
-        app.sessions.end(&other);
+        app.sessions.end(&app, &other);
     }
     let told = told(&app, &principal);
+    let name = principal.name().to_owned();
     let secrets = app.sessions.begin(principal)?;
+    app.services.log(Level::Info, "console_begun", &[("token", &name), ("from", &peer.from)]);
     let mut told = told;
     told["csrf"] = json!(secrets.csrf.text());
     let mut answer = answer(StatusCode::OK, &told);
@@ -76,6 +79,9 @@ async fn principal(app: &App, secret: &str) -> Result<Principal, Problem> {
     if let Some(token) = app.tokens.of(&app.options().tokens, secret).await? {
         return Ok(Principal::Token(token));
     }
+    if let Some(token) = app.tokens.of_login(&app.options().tokens, secret).await? {
+        return Ok(Principal::Token(token));
+    }
     match app.services.options().trusts_all {
         true => Ok(Principal::Anybody),
         false => Err(denied("the token is not known, has expired, or was revoked", "Make one: cairn token create")),
@@ -98,7 +104,7 @@ pub(super) async fn logout(
     session: Option<Extension<Arc<Session>>>,
 ) -> Answer {
     if let Some(Extension(session)) = session {
-        app.sessions.end(&session);
+        app.sessions.end(&app, &session);
     }
     let mut answer = answer(StatusCode::OK, &json!({}));
     set_cookie(&mut answer, &format!("{}=; Max-Age=0", cookie_name(peer.to.port())), app.options().tls);

@@ -11,6 +11,7 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::http::request::Parts;
+use cairn_server::Level;
 use cairndb::{Error, SqlState};
 
 use super::download::Tickets;
@@ -187,7 +188,7 @@ impl Sessions {
     pub(super) async fn of_cookie(&self, app: &App, held: &Held) -> Option<Arc<Session>> {
         let session = self.lock().get(&digest(&held.cookie)).cloned()?;
         if !session.is_still(app).await {
-            self.end(&session);
+            self.end(app, &session);
             return None;
         }
         *session.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -195,10 +196,13 @@ impl Sessions {
     }
 
     /// Ends one, with what is kept for it.
-    pub(super) fn end(&self, session: &Session) {
+    pub(super) fn end(&self, app: &App, session: &Session) {
         let ended = self.lock().remove(&session.digest);
         session.results.end_all();
-        drop(ended);
+        if ended.is_some() {
+            let (token, seconds) = (session.principal.name(), session.begun.elapsed().as_secs());
+            app.services.log(Level::Info, "console_ended", &[("token", &token), ("seconds", &seconds)]);
+        }
     }
 
     /// Ends those whose time is over, or whose token is none any more; of others what is kept and nobody looks at.
@@ -210,7 +214,7 @@ impl Sessions {
                     session.results.end_idle();
                     session.tickets.end_old();
                 }
-                false => self.end(&session),
+                false => self.end(app, &session),
             }
         }
     }

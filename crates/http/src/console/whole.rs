@@ -52,6 +52,7 @@ pub(super) async fn copy(Within(session): Within, asking: Asking) -> Answer {
     let has_ended = session.results.have_ended();
     let copy = Copying { file: None, database, has_ended, _open: open, _turn: turn };
     let path = session.tickets.path(What::Copy(Box::new(copy)))?;
+    asking.log("backup", &[]);
     Ok(answer(StatusCode::OK, &json!({ "path": path })))
 }
 
@@ -106,6 +107,7 @@ pub(super) async fn verify(_: Within, asking: Asking, _: Body) -> Answer {
     });
     let checked = checked.await.map_err(|_| Error::new(SqlState::INTERNAL_ERROR, "checking the database panicked"))?;
     let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    asking.log("verify", &[("ms", &ms), ("found", &if checked.is_ok() { "nothing wrong" } else { "damage" })]);
     let told = match checked {
         Ok(found) => json!({
             "ms": ms, "pages": found.pages, "entries": found.entries, "indexes": found.indexes, "notes": found.notes,

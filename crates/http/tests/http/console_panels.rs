@@ -188,3 +188,109 @@ fn who_may_run_sql_listens_to_channels() {
     assert!(heard.body.contains("event: listening") && heard.body.contains(r#""payload":"hello""#), "{}", heard.body);
     assert!(heard.body.contains(r#""channel":"c""#) && !heard.body.contains(r#""channel":"other""#), "{}", heard.body);
 }
+
+/// The events that are kept, the last one first, each with what it is of.
+fn audit(client: &Client) -> Vec<(String, Value)> {
+    let answer = client.get("/audit");
+    assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-store")), "{}", answer.body);
+    let events = answer.json()["events"].as_array().cloned().unwrap();
+    events.iter().map(|event| (event["event"].as_str().unwrap().to_owned(), event["of"].clone())).collect()
+}
+
+#[test]
+fn what_was_done_is_kept_for_who_manages_all_of_the_server() {
+    let folder = Folder::new();
+    let owner = folder.page("owner", &Scope::ALL, |_| {});
+    let (secret, manager) = token("manager", &[Scope::Manage]);
+    let services = folder.server.services();
+    services.own().unwrap().connect().unwrap().execute_script(&cairn_http::create_token(&manager)).unwrap();
+    let manager = Client::new(folder.http.addresses()[0], &secret);
+    let made = json!({"name": "it's <b>", "scopes": ["read"]});
+    let told = owner.ask("POST", "/console/tokens", &made.to_string());
+    let app = told.json()["secret"].as_str().unwrap().to_owned();
+    assert_eq!(owner.ask("POST", "/console/tokens/revoke", &json!({"name": "it's <b>"}).to_string()).status, 204);
+    assert_eq!(manager.put("/db/shop/collections/notes", "").status, 201);
+    assert_eq!(manager.put("/db/shop/collections/notes/rules", r#"{"list": "true"}"#).status, 204);
+    assert_eq!(owner.ask("POST", "/db/shop/console/verify", "").status, 200);
+    assert_eq!(Client::new(folder.http.addresses()[0], &app).get("/db").status, 401);
+    owner.ask("POST", "/db/shop/sql", &json!({"sql": "SELECT 'hunter2'"}).to_string());
+    owner.ask("POST", "/console/logout", "");
+    let events = audit(&manager);
+    let of = |name: &str| events.iter().find(|(event, _)| event == name).map(|(_, of)| of.clone());
+    assert_eq!(of("token_made"), Some(json!({"name": "it's <b>", "token": "owner"})));
+    assert_eq!(of("token_revoked"), Some(json!({"name": "it's <b>", "token": "owner"})));
+    let rules = json!({"database": "shop", "token": "manager", "collection": "notes", "what": "set"});
+    assert_eq!(of("rules"), Some(rules));
+    assert_eq!(of("verify").unwrap()["found"], "nothing wrong");
+    assert_eq!(of("console_begun").unwrap()["token"], "owner");
+    assert_eq!(of("console_ended").unwrap()["token"], "owner");
+    assert_eq!(of("token_refused").unwrap()["path"], "/db");
+    assert!(of("started").is_some());
+    let all = format!("{events:?}");
+    for secret in [&secret, &app, &"hunter2".to_owned()] {
+        assert!(!all.contains(secret.as_str()) && !all.contains(secret.trim_start_matches("cairn_")), "{all}");
+    }
+    // It is of all databases: who manages some of them, or looks only, is not told.
+    let (some, mut of_shop) = token("some", &Scope::ALL);
+    of_shop.databases = vec!["shop".to_owned()];
+    let (reads, reader) = token("reader", &[Scope::Read, Scope::Write, Scope::Sql, Scope::Tokens]);
+    let (notes, mut of_notes) = token("notes", &[Scope::Manage]);
+    of_notes.collections = vec!["notes".to_owned()];
+    for token in [of_shop, reader, of_notes] {
+        services.own().unwrap().connect().unwrap().execute_script(&cairn_http::create_token(&token)).unwrap();
+    }
+    for secret in [some, reads, notes] {
+        assert_eq!(
+            super::told(&Client::new(folder.http.addresses()[0], &secret).get("/audit")),
+            super::of(403, "42501")
+        );
+    }
+    folder.end();
+}
+
+#[test]
+fn a_login_that_the_owner_has_made_is_good_once_and_no_longer_than_its_token_and_its_server() {
+    let folder = Folder::new();
+    let own = |script: &str| {
+        let services = folder.server.services();
+        services.own().unwrap().connect().unwrap().execute_script(script).unwrap();
+    };
+    let make = |name: &str| {
+        let (once, random) = (cairn_http::Secret::random().unwrap(), cairn_http::Secret::random().unwrap());
+        let mut token = random.token(name, &[Scope::Sql]);
+        token.databases = vec!["shop".to_owned()];
+        own(&cairn_http::create_console_login(&token, &once));
+        once.text().to_owned()
+    };
+    let client = Client::new(folder.http.addresses()[0], "");
+    let enters = |secret: &str| login(&client, secret).status;
+    let once = make("one");
+    assert_eq!(client.with(&once).get("/db").status, 401, "it is no token");
+    let page = Page::of(&client, &login(&client, &once));
+    assert_eq!(page.ask("POST", "/db/shop/sql", r#"{"sql": "SELECT 1"}"#).status, 200);
+    assert_eq!(enters(&once), 401, "it is good once");
+    own(&cairn_http::revoke_token("one"));
+    assert_eq!(page.ask("POST", "/db/shop/sql", r#"{"sql": "SELECT 1"}"#).status, 401);
+    // One whose token is gone, one whose time is over.
+    let gone = make("two");
+    own(&cairn_http::revoke_token("two"));
+    assert_eq!(enters(&gone), 401);
+    let late = make("three");
+    own("UPDATE server.logins SET expires = now() - interval '1 second'");
+    assert_eq!(enters(&late), 401);
+    // One that many use at once lets one in.
+    let raced = make("four");
+    let came: Vec<u16> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| enters(&raced))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(came.iter().filter(|status| **status == 200).count(), 1, "{came:?}");
+    // What was made for a server that ran before is for nobody who has its address now.
+    let before = make("five");
+    folder.http.stop();
+    let options = Options { addresses: vec!["127.0.0.1:0".parse().unwrap()], ..Options::default() };
+    let http = Running::start(folder.server.services(), options).unwrap();
+    assert_eq!(login(&Client::new(http.addresses()[0], ""), &before).status, 401);
+    http.stop();
+    folder.server.stop();
+}

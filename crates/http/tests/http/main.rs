@@ -11,6 +11,7 @@ mod console_panels;
 mod crowded;
 mod documents;
 mod faults;
+mod feeds;
 mod generated;
 mod groups;
 #[cfg(unix)]

@@ -236,7 +236,7 @@ impl State {
 
     /// Long values that the transaction wrote and took back, seen by nobody: their pages are free at once. `from`: the
     /// tree's chains before. What cannot be read now is freed after the commit.
-    fn free_chains(&mut self, engine: &Engine, slot: SlotId, at: usize, from: usize) {
+    pub(super) fn free_chains(&mut self, engine: &Engine, slot: SlotId, at: usize, from: usize) {
         let seen_before = self.holds.seen_before();
         let PrivateTree { created, dead, chains, .. } = &mut self.trees[at];
         if chains.get(from).is_none_or(|first| first.birth < seen_before) {

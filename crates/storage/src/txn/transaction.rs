@@ -389,6 +389,11 @@ impl Writer<'_> {
         self.state.delete(self.private, tree, key)
     }
 
+    /// Removes the keys, and returns how many of them were there. Most is saved where they ascend. Remembers the keys as read.
+    pub fn delete_each(&mut self, tree: TreeId, keys: &KeyList) -> Result<usize> {
+        self.state.delete_each(self.private, tree, keys)
+    }
+
     /// Puts the value under a key that the commit gives: its log position and an ordinal ([`AppendKey`](crate::AppendKey)).
     /// Neither this transaction nor a savepoint of it sees the entry. It rests on nothing that others do, so they do not
     /// conflict. Read by [`Reader::appended`].

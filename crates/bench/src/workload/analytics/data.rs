@@ -10,7 +10,7 @@ use tpchgen::generators::{
 use crate::Result;
 use crate::engine::{Datum, SqlSession};
 
-const SCHEMA: &str = include_str!("../../../../cairndb/tests/tpch/schema.sql");
+const SCHEMA: &str = include_str!("../../../tpch/schema.sql");
 const ROWS_PER_TRANSACTION: usize = 10_000;
 
 /// What every engine is given besides the primary keys, so that none has to scan for each row of another table.

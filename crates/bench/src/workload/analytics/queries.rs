@@ -1,6 +1,6 @@
 //! The 22 queries, and how SQLite spells them.
 
-const QUERIES: &str = include_str!("../../../../cairndb/tests/tpch/queries.sql");
+const QUERIES: &str = include_str!("../../../tpch/queries.sql");
 
 /// The queries in PostgreSQL's dialect, in their order.
 pub fn all() -> Vec<String> {

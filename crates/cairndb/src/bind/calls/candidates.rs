@@ -11,7 +11,7 @@ use super::overload::{Candidate, Choice, choose};
 use super::routine::{Given, Named};
 use crate::bind::binder::Binder;
 use crate::catalog::{ParameterMode, RoutineParameter};
-use crate::functions::{Declared, Function, window_overloads};
+use crate::functions::{Declared, Function, extensions, window_overloads};
 use crate::system;
 use crate::types::DataType;
 
@@ -68,7 +68,11 @@ impl Candidate for Entry {
     /// What takes anything is not made for it.
     fn is_exact(&self, bases: &[DataType]) -> bool {
         let each = self.takes.iter().zip(bases);
-        self.takes.len() == bases.len() && each.into_iter().all(|(takes, base)| *takes == Declared::Type(*base))
+        self.takes.len() == bases.len()
+            && each.into_iter().all(|(takes, base)| match takes {
+                Declared::Extension(kind) => base.is_of_extension(*kind),
+                takes => *takes == Declared::Type(*base),
+            })
     }
 }
 
@@ -140,9 +144,17 @@ impl Binder<'_> {
         all
     }
 
+    /// An extension's stand where it was made, behind what is there, and before none where it was not.
+    fn place_of_built_in(&self, name: &str) -> usize {
+        let Some(extension) = extensions::extension_of(name) else { return self.catalog.searched_before_system() * 2 };
+        let made = self.catalog.extension(extension.name).map(|made| made.schema);
+        let at = self.catalog.searched().iter().position(|schema| Some(*schema) == made);
+        at.map_or(usize::MAX, |at| at * 2 + 2)
+    }
+
     /// The built-in functions of a name that take so many arguments.
     fn add_built_in(&self, all: &mut Candidates, name: &str, count: usize) {
-        let place = self.catalog.searched_before_system() * 2;
+        let place = self.place_of_built_in(name);
         let each = |declared: &dyn Fn(usize) -> Option<Declared>| (0..count).map(declared).collect();
         let (functions, aggregates) = (self.overloads(name), self.aggregate_overloads(name));
         for function in functions.iter().filter(|function| Candidate::takes(&***function, count)) {

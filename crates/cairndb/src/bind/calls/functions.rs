@@ -37,6 +37,8 @@ pub(in crate::bind) struct Call<'t> {
     pub(in crate::bind) args: List<ast::Expr>,
     /// The arguments, where it took their types to tell that a built-in function is meant.
     pub(in crate::bind) bound: Cell<Option<Bound<'t>>>,
+    /// The aggregate, where it is known that one of the schema's is meant; it is asked for once.
+    pub(in crate::bind) stored: Cell<Option<Arc<Aggregate>>>,
     /// `f(a, VARIADIC b)`
     pub(in crate::bind) variadic: bool,
     /// `count(*)`.
@@ -122,6 +124,11 @@ impl<'a> Binder<'a> {
         let given = self.given(call.args, context)?;
         let (function, args) = match self.meant(call.named(), stored, given, call.variadic)? {
             Meant::Routine(function, args) => (function, args),
+            Meant::Aggregate(function, given) => {
+                let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
+                call.bound.set(Some(Bound { given, mentioned }));
+                return self.stored_aggregate_called(call, &function, &types, context).map(Some);
+            }
             Meant::BuiltIn(given) => {
                 call.bound.set(Some(Bound { given, mentioned }));
                 return Ok(None);
@@ -131,6 +138,25 @@ impl<'a> Binder<'a> {
         match function.routine().is_some_and(|routine| routine.set) {
             true => self.stored_rows_in_select(call, function, args, context).map(Some),
             false => self.stored_value(function, args, call.span).map(Some),
+        }
+    }
+
+    /// The call of an aggregate that SQL made.
+    fn stored_aggregate_called(
+        &mut self,
+        call: &Call<'a>,
+        function: &Arc<Function>,
+        types: &[DataType],
+        context: &mut Context,
+    ) -> Result<Expr> {
+        if call.variadic {
+            return Err(self.at(no_function(call.name, types), call.span));
+        }
+        let aggregate = self.stored_aggregate(function, types, call.span)?;
+        call.stored.set(Some(aggregate));
+        match call.over {
+            Some(over) => self.window_call(call, over, context),
+            None => self.aggregate(call, context),
         }
     }
 
@@ -269,6 +295,7 @@ impl<'a> Binder<'a> {
             span,
             args,
             bound: Cell::default(),
+            stored: Cell::default(),
             variadic,
             star,
             distinct,
@@ -379,15 +406,17 @@ impl<'a> Binder<'a> {
 
     fn aggregate_call(&mut self, call: &Call<'a>, context: &mut Context) -> Result<AggregateCall> {
         let args = self.operands_within(call, Within::Aggregate, context)?;
-        if args.is_empty() && !call.star && self.counts_rows(call.name) {
-            let error = Error::new(
-                SqlState::WRONG_OBJECT_TYPE,
-                "count(*) must be used to call a parameterless aggregate function",
-            );
+        let stored = call.stored.take();
+        if args.is_empty() && !call.star && (stored.is_some() || self.counts_rows(call.name)) {
+            let message = format!("{}(*) must be used to call a parameterless aggregate function", call.name);
+            let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
             return Err(self.at(error, call.span));
         }
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let aggregate = self.find_aggregate(call.name, &types, call.span)?;
+        let aggregate = match stored {
+            Some(stored) => stored,
+            None => self.find_aggregate(call.name, &types, call.span)?,
+        };
         if aggregate.direct.is_some() {
             return Err(self.at(without_group(call.name), call.span));
         }

@@ -8,4 +8,5 @@ pub(super) mod ordered_sets;
 pub(super) mod overload;
 pub(super) mod routine;
 mod sequence_call;
+mod stored_aggregates;
 pub(super) mod system;

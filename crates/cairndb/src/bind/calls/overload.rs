@@ -10,6 +10,7 @@ use super::elsewhere::instead_of;
 use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::nearest::nearest_typed;
 use crate::bind::parameters::Callees;
+use crate::functions::extensions::refused;
 use crate::functions::{
     ANY, Aggregate, Declared, Function, Operator, WindowFunction, aggregate_overloads, decide, function_names,
     overloads, window_overloads,
@@ -36,7 +37,10 @@ pub(in crate::bind) trait Candidate {
             Some(Declared::Type(known)) => known == base,
             // What is of no type yet is first taken to be of the other's.
             // Strings are taken as such first, without the blanks that only fill them up.
-            Some(Declared::NonArray) => !base.is_array() && !base.is_string() && base != DataType::Unknown,
+            Some(Declared::Extension(kind)) => base.is_of_extension(kind),
+            Some(Declared::NonArray) => {
+                !base.is_array() && base.category() != TypeCategory::String && base != DataType::Unknown
+            }
             declared => declared == Some(Declared::Any),
         };
         self.takes(bases.len()) && bases.iter().enumerate().all(|(at, base)| matches(self.declared(at), *base))
@@ -171,8 +175,10 @@ fn best<C: Candidate>(candidates: Vec<&Arc<C>>, score: impl Fn(&C) -> usize) -> 
 }
 
 fn count<C: Candidate>(candidate: &C, args: &[DataType], fits: impl Fn(DataType, DataType) -> bool) -> usize {
-    let fixed = |at| candidate.declared(at).and_then(Declared::fixed);
-    let fits_at = |(at, arg): (usize, &DataType)| fixed(at).is_some_and(|declared| fits(declared, *arg));
+    let fits_at = |(at, arg): (usize, &DataType)| match candidate.declared(at) {
+        Some(Declared::Extension(kind)) => arg.is_of_extension(kind),
+        declared => declared.and_then(Declared::fixed).is_some_and(|declared| fits(declared, *arg)),
+    };
     args.iter().enumerate().filter(|at| at.1 != &DataType::Unknown && fits_at(*at)).count()
 }
 
@@ -201,7 +207,10 @@ fn narrow<'c, C: Candidate>(candidates: Vec<&'c Arc<C>>, args: &[DataType]) -> C
 
 /// For each unknown: strings win, else the one category that all have; within it the preferred type.
 fn by_unknown_categories<'c, C: Candidate>(candidates: Vec<&'c Arc<C>>, args: &[DataType]) -> Vec<&'c Arc<C>> {
-    let category = |declared: Declared| declared.fixed().map_or(TypeCategory::Unknown, DataType::category);
+    let category = |declared: Declared| match declared {
+        Declared::Extension(kind) => kind.category(),
+        declared => declared.fixed().map_or(TypeCategory::Unknown, DataType::category),
+    };
     let mut remaining = candidates.clone();
     for (i, _) in args.iter().enumerate().filter(|(_, arg)| **arg == DataType::Unknown) {
         let categories: Vec<TypeCategory> =
@@ -292,8 +301,9 @@ impl Binder<'_> {
             self.check_rows_compare(types, place.unwrap_or(NOWHERE))?;
         }
         let error = match choose(overloads(symbol), types, true) {
-            Choice::One(function) if has_order(function, types) => match function.resolve(types) {
+            Choice::One(function) if has_order(function, types) => match self.resolved(function, types) {
                 Some(function) => return Ok(function),
+                None if function.extension().is_some() => no_operator(symbol, types),
                 None => undecided(),
             },
             Choice::One(_) => no_equality(types),
@@ -316,8 +326,25 @@ impl Binder<'_> {
     }
 
     fn apply(&mut self, function: &Arc<Function>, args: Vec<(Expr, Span)>, span: Span) -> Result<Expr> {
-        let function = function.resolve(&types_of(&args)).ok_or_else(|| self.at(undecided(), span))?;
+        let types = types_of(&args);
+        let function = self.resolved(function, &types).ok_or_else(|| match function.extension() {
+            Some(extension) => {
+                let hint = format!("CREATE EXTENSION {} makes the type that it is for.", extension.name());
+                self.at(no_function(&function.name, &types).with_hint(hint), span)
+            }
+            None => self.at(undecided(), span),
+        })?;
         self.convert_arguments(function, args)
+    }
+
+    /// The function for arguments of these types. Where none of them says which type of an extension is meant, it is the one that was made.
+    fn resolved(&self, function: &Arc<Function>, types: &[DataType]) -> Option<Arc<Function>> {
+        let made = function.extension().and_then(|kind| {
+            let made = self.catalog.types().find(|of| of.extension() == Some(kind.name()))?;
+            self.rests.borrow_mut().add_type(made.schema, &made.name, Some(made));
+            Some(made.data_type)
+        });
+        function.resolve_with(types, made)
     }
 
     /// The call of a function that was resolved for these arguments.
@@ -454,6 +481,9 @@ fn ambiguous_operator(symbol: &str, types: &[DataType]) -> Error {
 
 /// `function name(types) does not exist`.
 pub(in crate::bind) fn no_function(name: &str, types: &[DataType]) -> Error {
+    if let Some(refused) = refused(name) {
+        return refused;
+    }
     let message = format!("function {name}({}) does not exist", list(types));
     let known =
         !overloads(name).is_empty() || !aggregate_overloads(name).is_empty() || !window_overloads(name).is_empty();

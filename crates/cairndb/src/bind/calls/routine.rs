@@ -42,6 +42,8 @@ pub(in crate::bind) struct Given<'t> {
 pub(in crate::bind) enum Meant<'t> {
     /// One of the schema's functions, with its arguments.
     Routine(Arc<Function>, Vec<Expr>),
+    /// One of the schema's aggregates, and the arguments as they are given.
+    Aggregate(Arc<Function>, Vec<Given<'t>>),
     /// One that is built in, if any: binding its call finds which, or says that there is none. The arguments as they are given.
     BuiltIn(Vec<Given<'t>>),
 }
@@ -77,7 +79,7 @@ impl<'a> Binder<'a> {
         Ok(found)
     }
 
-    fn rests_on(&self, routine: &Routine) {
+    pub(super) fn rests_on(&self, routine: &Routine) {
         self.rests.borrow_mut().add_routines(routine.schema, &routine.name, self.catalog);
     }
 
@@ -99,6 +101,10 @@ impl<'a> Binder<'a> {
         };
         let mut function = stored.get(at).ok_or_else(|| Error::internal("a candidate is lost"))?.clone();
         let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
+        if routine.kind == RoutineKind::Aggregate {
+            self.note_routine(&routine, called.span);
+            return Ok(Meant::Aggregate(function, given));
+        }
         self.refuse_uncallable(&routine, &types, called)?;
         self.note_routine(&routine, called.span);
         if routine.takes_rows() && (self.noted.is_some() || self.definition.is_some()) {
@@ -247,7 +253,7 @@ impl<'a> Binder<'a> {
     /// Whether a name in a schema is that of a function of an extension which was made there: then it is what is built in. In a definition,
     /// whose calls are decided, it is so whatever became of the extension.
     fn is_of_extension(&self, schema: &str, name: &str, span: Span) -> bool {
-        let has = |extension: &str| extensions::extension(extension).is_some_and(|of| of.functions.contains(&name));
+        let has = |extension: &str| extensions::extension(extension).is_some_and(|of| of.has_function(name));
         if let Some(definition) = self.definition.filter(|definition| definition.references.is_some()) {
             return definition.reference_at(span.start).is_none() && EXTENSIONS.iter().any(|of| has(of.name));
         }
@@ -257,6 +263,13 @@ impl<'a> Binder<'a> {
         }
         self.rests.borrow_mut().add_routines(id, name, self.catalog);
         self.catalog.routines_in(id, name).is_empty()
+    }
+
+    /// Whether a schema's name before an operator is that of an extension which has it.
+    pub(in crate::bind) fn is_operator_of_extension(&self, schema: &str, symbol: &str) -> bool {
+        let Some(id) = self.catalog.schema(schema) else { return false };
+        let has = |name: &str| extensions::extension(name).is_some_and(|of| of.operators.contains(&symbol));
+        self.catalog.extensions().any(|made| made.schema == id && has(&made.name))
     }
 
     /// `schema.name` of a call, or its plain name.

@@ -33,6 +33,22 @@ impl Catalog {
         out
     }
 
+    /// Whether a definition would be written as it was, but for columns that its tables got since.
+    pub(in crate::bind) fn is_as_written(&self, definition: &Definition) -> bool {
+        let is_longer = |reference: &&Reference| {
+            let found = self.table_by_id(reference.object).zip(reference.columns.last());
+            found.is_none_or(|(table, _)| {
+                let mut known = reference.columns.iter().zip(&table.columns);
+                table.columns.len() <= reference.columns.len()
+                    || !known.all(|(known, now)| known.number == now.number && known.name == now.name)
+                    || self.shown(table.schema, &table.name).contains('.')
+            })
+        };
+        let rest: Vec<Reference> = definition.references().iter().filter(is_longer).cloned().collect();
+        let text = definition.text.clone();
+        self.text_of(&Definition { text, references: Some(rest) }) == definition.text
+    }
+
     /// A view's query as it would be written now, giving its columns the names that they have in the view.
     pub(crate) fn view_text(&self, view: &View) -> String {
         let text = self.text_of(&view.query);
@@ -81,9 +97,14 @@ impl Catalog {
         if then == name && is_found && is_same {
             return None;
         }
-        let mut out = format!("{} AS {}", self.shown(schema, name), quoted(alias.as_ref().unwrap_or(then)));
         let columns = shown_columns(reference, table.map(|table| &**table), &given, taken);
-        if !(columns.is_empty() || is_same && given.is_empty()) {
+        let has_columns = !(columns.is_empty() || is_same && given.is_empty());
+        let mut out = self.shown(schema, name);
+        // What has no other name keeps its own, with its schema or without.
+        if alias.is_some() || then != name || has_columns {
+            out = format!("{out} AS {}", quoted(alias.as_ref().unwrap_or(then)));
+        }
+        if has_columns {
             out = format!("{out} ({})", columns.join(", "));
         }
         Some((tree.place(item), out))

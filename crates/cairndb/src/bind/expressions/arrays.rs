@@ -3,11 +3,12 @@
 use cairn_parser::{self as ast, Id, Indirection, List, Operator, Query, Span};
 
 use super::coerce::{boolean, null};
-use super::operators::{Operand, symbol};
+use super::operators::Operand;
 use crate::bind::binder::Binder;
 use crate::bind::calls::overload::no_function;
 use crate::bind::context::Context;
 use crate::bind::queries::subquery::scalar_column;
+use crate::functions::hstore::subscript as hstore;
 use crate::functions::{aggregate_overloads, arrays, json, no_array_type};
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp, is_volatile};
 use crate::sql::name_text;
@@ -113,6 +114,10 @@ impl Binder<'_> {
             args.extend(self.keys_of(steps, context)?);
             return Ok(Expr::Call { function: json::element_at(args.len() - 1), args });
         }
+        if let DataType::Hstore(_) = data_type {
+            args.push(self.key_of_hstore(steps, context)?);
+            return Ok(Expr::Call { function: hstore::element_at(data_type), args });
+        }
         if let (DataType::Name, [_], false) = (data_type, steps, slice) {
             args.extend(self.subscripts_of(steps, context)?);
             return Ok(Expr::Call { function: arrays::letter_of_name(), args });
@@ -194,6 +199,23 @@ impl Binder<'_> {
         Ok(keys)
     }
 
+    /// The one subscript of an hstore. SQLSTATE 0A000, 42804.
+    fn key_of_hstore(&mut self, steps: &[Id<Indirection>], context: &mut Context) -> Result<Expr> {
+        let step = match steps {
+            [step] => self.tree.get(*step),
+            _ => return Err(self.at(hstore::several_subscripts(), self.place_of_steps(steps))),
+        };
+        match step {
+            Indirection::Index { index } => {
+                let (bound, span) = self.operand(index, context)?;
+                let key = self.coerce(bound, DataType::Text, CastContext::Assignment, span)?;
+                key.ok_or_else(|| self.at(hstore::no_key(), span))
+            }
+            Indirection::Slice { .. } => Err(self.at(hstore::several_subscripts(), self.place_of_steps(steps))),
+            Indirection::Field { .. } | Indirection::All => Err(self.refuse_step(steps)),
+        }
+    }
+
     fn subscript(&mut self, subscript: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
         let (bound, span) = self.operand(subscript, context)?;
         self.coerce(bound, DataType::Integer, CastContext::Assignment, span)?.ok_or_else(|| {
@@ -231,6 +253,13 @@ impl Binder<'_> {
             let value = self.part(value, DataType::Jsonb, column, span)?;
             let function = json::with_element(keys.len());
             return Ok(Expr::Call { function, args: [before, value].into_iter().chain(keys).collect() });
+        }
+        if let DataType::Hstore(_) = data_type {
+            let key = self.key_of_hstore(steps, context)?;
+            let args = vec![before.clone(), key.clone()];
+            let known = Expr::Call { function: hstore::element_at(data_type), args };
+            let value = self.part_assignment((known, column), rest, value, context)?;
+            return Ok(Expr::Call { function: hstore::with_element(data_type), args: vec![before, value, key] });
         }
         let Some(element) = data_type.element() else { return Err(self.at(not_subscriptable(data_type), place)) };
         let count = self.subscript_count(steps)?;
@@ -290,7 +319,11 @@ impl Binder<'_> {
         let (steps, rest) =
             steps.split_at(steps.iter().position(|step| of_field(step).is_some()).unwrap_or(steps.len()));
         let is_slice = steps.iter().any(|step| matches!(self.tree.get(*step), Indirection::Slice { .. }));
-        let part = if is_slice || data_type == DataType::Jsonb { data_type } else { data_type.element()? };
+        let part = match data_type {
+            DataType::Hstore(_) => DataType::Text,
+            _ if is_slice || data_type == DataType::Jsonb => data_type,
+            _ => data_type.element()?,
+        };
         self.part_type(part, rest)
     }
 
@@ -324,7 +357,7 @@ impl Binder<'_> {
         context: &mut Context,
     ) -> Result<Expr> {
         let tree = self.tree;
-        let (symbol, place) = (symbol(tree, operator)?, tree.span(operator));
+        let (symbol, place) = (self.symbol(operator)?, tree.span(operator));
         let (input, input_span) = self.operand(left, context)?;
         let (array, span) = self.operand(right, context)?;
         let element = match array.data_type() {

@@ -238,7 +238,7 @@ impl Binder<'_> {
         let given = Given { name: None, value: row, span: place };
         match self.meant(called, &stored, vec![given], false) {
             Ok(Meant::Routine(function, args)) => self.stored_value(function, args, place).map(Some),
-            Ok(Meant::BuiltIn(_)) | Err(_) => Ok(None),
+            Ok(Meant::Aggregate(..) | Meant::BuiltIn(_)) | Err(_) => Ok(None),
         }
     }
 

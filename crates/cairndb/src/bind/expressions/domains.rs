@@ -131,7 +131,7 @@ impl<'a> EvalEnv<'a> for Alone<'a> {
 
 impl Binder<'_> {
     /// A condition over VALUE, which has this place in the row.
-    fn domain_condition(
+    pub(in crate::bind) fn domain_condition(
         &mut self,
         expr: cairn_parser::Id<cairn_parser::Expr>,
         base: DataType,

@@ -4,19 +4,28 @@ use cairn_parser::{self as ast, Id, Indirection, IsTest, List, Matching, Name, O
 
 use super::coerce::{boolean, null, text};
 use super::composite::{attribute_at, attributes_of};
-use super::operators::{Operand, row_of, symbol};
+use super::operators::{Operand, row_of};
 use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::{Clause, Context};
 use crate::bind::variables::{Conflict, Variables};
 use crate::error::Feature;
 use crate::plan::Expr;
 use crate::sql::{list_span, name_text};
-use crate::types::{COLLATION_HINT, DataType, is_known_collation};
+use crate::types::{COLLATION_HINT, DataType, TypeCategory, is_known_collation};
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
     /// Binds an expression. What is still untyped in the result takes its type from where it stands.
     pub(in crate::bind) fn expr(&mut self, expr: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let bound = self.bound_expr(expr, context);
+        if let (Some(_), Ok(bound)) = (&self.facts, &bound) {
+            self.know_type(expr, bound.data_type());
+        }
+        bound
+    }
+
+    #[inline(always)]
+    fn bound_expr(&mut self, expr: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
         use ast::Expr as E;
         match self.tree.get(expr) {
             E::Column { names } => self.column(names, context),
@@ -135,7 +144,7 @@ impl Binder<'_> {
         let data_type = operand.data_type();
         match data_type.element().unwrap_or(data_type) {
             DataType::Unknown => Ok(operand),
-            text if text.is_string() => Ok(operand),
+            text if text.category() == TypeCategory::String => Ok(operand),
             _ => {
                 let message = format!("collations are not supported by type {data_type}");
                 let error = Error::new(SqlState::DATATYPE_MISMATCH, message);
@@ -222,10 +231,14 @@ impl Binder<'_> {
 
     fn column_of(&self, names: List<Name>, context: &Context) -> Result<Expr> {
         let mut parts = self.tree.list(names);
-        match (parts.next(), parts.next()) {
+        let column = match (parts.next(), parts.next()) {
             (Some(only), None) => self.resolve(context.env, only),
             _ => self.resolve_qualified(context.env, names),
+        };
+        if self.facts.is_some() && column.is_ok() {
+            self.know_owner(names, context);
         }
+        column
     }
 
     /// A column, or the whole row of a relation of this name.
@@ -295,7 +308,7 @@ impl Binder<'_> {
     }
 
     fn unary(&mut self, operator: Id<Operator>, operand: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
-        let name = symbol(self.tree, operator).map_err(|error| self.at(error, self.tree.span(operator)))?;
+        let name = self.symbol(operator).map_err(|error| self.at(error, self.tree.span(operator)))?;
         if let Some(number) = self.signed_number(name, operand) {
             return number;
         }

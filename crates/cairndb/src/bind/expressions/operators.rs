@@ -23,7 +23,7 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let tree = self.tree;
         let place = tree.span(operator);
-        let symbol = symbol(tree, operator).map_err(|error| self.at(error, place))?;
+        let symbol = self.symbol(operator).map_err(|error| self.at(error, place))?;
         match (row_of(tree, left), row_of(tree, right), tree.get(right)) {
             (Some(lefts), Some(rights), _) => {
                 self.row_comparison(lefts, symbol, rights, place, context).map_err(|error| self.at(error, place))
@@ -356,8 +356,8 @@ impl Binder<'_> {
         place: Option<Span>,
     ) -> Result<Expr> {
         let is_untyped = elements.iter().all(|(element, _)| element.data_type() == DataType::Unknown);
-        // An array of nothing but strings is one of texts, whose blanks count.
-        if is_untyped && !matches!(input.0.data_type(), DataType::Char(_)) {
+        // An array of nothing but strings is one of texts, whose blanks count, and whose case.
+        if is_untyped && !matches!(input.0.data_type(), DataType::Char(_) | DataType::Citext(_)) {
             return self.any_of_alike(input, elements, place);
         }
         let types: Vec<_> = elements.iter().map(|(element, span)| (element.data_type(), *span)).collect();
@@ -422,27 +422,34 @@ const MISSING: &[&str] = &[
     "#",
 ];
 
-/// The catalogue's name of an operator.
-pub(in crate::bind) fn symbol<'t>(tree: &'t Tree<'_>, operator: Id<ast::Operator>) -> Result<&'t str> {
-    let symbol = match tree.get(operator) {
-        ast::Operator::Plain { text } => tree.text(text),
-        ast::Operator::Qualified { names } => match plain_name(tree, names) {
-            Some((symbol, _)) => symbol,
-            None => {
-                let message = format!("operator does not exist: {}", dotted(tree, names));
-                return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message));
+impl<'a> Binder<'a> {
+    /// The catalogue's name of an operator.
+    pub(in crate::bind) fn symbol(&self, operator: Id<ast::Operator>) -> Result<&'a str> {
+        let tree = self.tree;
+        let symbol = match tree.get(operator) {
+            ast::Operator::Plain { text } => tree.text(text),
+            ast::Operator::Qualified { names } => {
+                let said: Vec<&str> = tree.list(names).map(|name| name_text(tree, name)).collect();
+                match (plain_name(tree, names), said.as_slice()) {
+                    (Some((symbol, _)), _) => symbol,
+                    (None, [schema, symbol]) if self.is_operator_of_extension(schema, symbol) => symbol,
+                    (None, _) => {
+                        let message = format!("operator does not exist: {}", dotted(tree, names));
+                        return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message));
+                    }
+                }
             }
-        },
-        ast::Operator::Like => "~~",
-        ast::Operator::NotLike => "!~~",
-        ast::Operator::ILike => "~~*",
-        ast::Operator::NotILike => "!~~*",
-    };
-    // The operators that there are hold one of few characters in first place.
-    let common =
-        matches!(symbol.as_bytes(), [b'=' | b'<' | b'>' | b'+' | b'-' | b'*' | b'/'] | [b'<' | b'>', b'=' | b'>']);
-    match !common && MISSING.contains(&symbol) && crate::functions::overloads(symbol).is_empty() {
-        true => Err(Error::unsupported(format!("operator {symbol}"))),
-        false => Ok(symbol),
+            ast::Operator::Like => "~~",
+            ast::Operator::NotLike => "!~~",
+            ast::Operator::ILike => "~~*",
+            ast::Operator::NotILike => "!~~*",
+        };
+        // The operators that there are hold one of few characters in first place.
+        let common =
+            matches!(symbol.as_bytes(), [b'=' | b'<' | b'>' | b'+' | b'-' | b'*' | b'/'] | [b'<' | b'>', b'=' | b'>']);
+        match !common && MISSING.contains(&symbol) && crate::functions::overloads(symbol).is_empty() {
+            true => Err(Error::unsupported(format!("operator {symbol}"))),
+            false => Ok(symbol),
+        }
     }
 }

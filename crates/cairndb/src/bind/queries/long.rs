@@ -12,7 +12,6 @@ use super::query::{column_spans, set_operator};
 use crate::Result;
 use crate::bind::binder::{Binder, Confine};
 use crate::bind::context::Context;
-use crate::bind::expressions::operators::symbol;
 use crate::bind::relations::scope::Env;
 use crate::plan::{Expr, LogicalPlan, SetOperator};
 use crate::types::CastContext;
@@ -74,7 +73,7 @@ impl Binder<'_> {
                 numbered.push((self.shared, std::mem::replace(&mut bound, reference)));
             }
             let place = tree.span(operator);
-            let symbol = symbol(tree, operator).map_err(|error| self.at(error, place))?;
+            let symbol = self.symbol(operator).map_err(|error| self.at(error, place))?;
             let operands = vec![(bound, self.place(left)), self.operand(right, context)?];
             bound = self.operator(symbol, operands, Some(place))?;
         }

@@ -7,7 +7,6 @@ use cairn_parser::{
 use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::{Clause, Context};
 use crate::bind::expressions::coerce::null;
-use crate::bind::expressions::operators::symbol;
 use crate::bind::relations::scope::{Env, Scope};
 use crate::plan::{Expr, Field, LogicalPlan, SetOperator, SortKey};
 use crate::sql::name_text;
@@ -244,7 +243,7 @@ impl Binder<'_> {
         self.check_order(expr.data_type(), tree.span(sorted))?;
         let descending = match operator {
             None => direction == Some(Direction::Descending),
-            Some(operator) => match symbol(tree, operator)? {
+            Some(operator) => match self.symbol(operator)? {
                 "<" => false,
                 ">" => true,
                 other => {

@@ -8,7 +8,7 @@ use crate::bind::binder::{Binder, Confine};
 use crate::bind::context::Context;
 use crate::bind::expressions::arrays::wrong_quantifier;
 use crate::bind::expressions::expr::not;
-use crate::bind::expressions::operators::{Operand, row_of, symbol};
+use crate::bind::expressions::operators::{Operand, row_of};
 use crate::bind::relations::scope::Env;
 use crate::functions::{ANY, Function};
 use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, StandIn, Subquery, SubqueryKind, walk};
@@ -63,7 +63,7 @@ impl Binder<'_> {
             ast::Expr::QuantifiedQuery { left, operator, all, query } => {
                 let plan = self.inner_query(query, context)?;
                 let lefts = self.left_side(left, context)?;
-                let compared = self.compare_with(lefts, symbol(tree, operator)?, quantifier(all), plan);
+                let compared = self.compare_with(lefts, self.symbol(operator)?, quantifier(all), plan);
                 compared.map_err(|error| self.at(error, tree.span(operator)))
             }
             ast::Expr::Quantified { left, operator, all, right } => match tree.get(right) {
@@ -90,7 +90,7 @@ impl Binder<'_> {
         context: &mut Context,
     ) -> Result<Expr> {
         let tree = self.tree;
-        let (symbol, place) = (symbol(tree, operator)?, Some(tree.span(operator)));
+        let (symbol, place) = (self.symbol(operator)?, Some(tree.span(operator)));
         let input = self.operand(left, context)?;
         let mut bound = Vec::with_capacity(tree.len(elements));
         for element in tree.list(elements) {

@@ -135,10 +135,12 @@ impl<'a> Binder<'a> {
     fn windowed(&mut self, call: &Call<'a>, context: &mut Context) -> Result<(Windowed, Vec<Expr>, Option<Expr>)> {
         let args = self.operands_within(call, Within::Window, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let is_aggregate = window_overloads(call.name).is_empty();
-        let function = match is_aggregate {
-            true => Windowed::Aggregate(self.find_aggregate(call.name, &types, call.span)?),
-            false => Windowed::Function(self.find_window_function(call, &types)?),
+        let stored = call.stored.take();
+        let is_aggregate = stored.is_some() || window_overloads(call.name).is_empty();
+        let function = match stored {
+            Some(stored) => Windowed::Aggregate(stored),
+            None if is_aggregate => Windowed::Aggregate(self.find_aggregate(call.name, &types, call.span)?),
+            None => Windowed::Function(self.find_window_function(call, &types)?),
         };
         self.refuse_in_window(call, is_aggregate)?;
         if matches!(&function, Windowed::Aggregate(aggregate) if aggregate.direct.is_some()) {

@@ -106,6 +106,12 @@ impl<'a> Binder<'a> {
         left: Option<&Scope>,
         outer: Option<&Env>,
     ) -> Result<Item> {
+        let bound = self.bound_item(item, left, outer)?;
+        self.know_item(item, &bound.scope);
+        Ok(bound)
+    }
+
+    fn bound_item(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
         let tree = self.tree;
         match tree.get(item) {
             TableRef::Join { alias, .. } => {
@@ -292,7 +298,7 @@ impl<'a> Binder<'a> {
         let of = fields.clone();
         let plan = match relation.made() {
             Made::Nothing => LogicalPlan::Values { rows: Vec::new(), fields: of },
-            Made::Rows(_) => {
+            Made::Rows(_) | Made::Counted(_) => {
                 let columns = (0..of.len()).collect();
                 LogicalPlan::SystemScan { relation: relation.under(self.catalog, &Views), columns, fields: of }
             }

@@ -104,6 +104,14 @@ impl<'a> Binder<'a> {
         let as_called = |error| if is_call { self.at(as_of_procedure(error, name), span) } else { error };
         let (function, args) = match meant.map_err(as_called)? {
             Meant::Routine(function, args) => (function, args),
+            Meant::Aggregate(_, given) if is_call => {
+                let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
+                return Err(self.at(not_a_procedure(name, &types), span));
+            }
+            Meant::Aggregate(..) => {
+                let message = "aggregate functions are not allowed in functions in FROM";
+                return Err(self.at(Error::new(SqlState::GROUPING_ERROR, message), span));
+            }
             Meant::BuiltIn(given) if is_call && given.iter().any(|given| given.name.is_some()) => {
                 return Err(self.at(as_of_procedure(no_such(called, &given), name), span));
             }

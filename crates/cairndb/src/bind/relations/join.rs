@@ -48,7 +48,11 @@ impl Binder<'_> {
         }
         let condition = match on {
             Some(on) => Condition::On(on),
-            None if natural => Condition::Merged { names: self.shared_names(&left.1, &right.scope), alias: None },
+            None if natural => {
+                let names = self.shared_names(&left.1, &right.scope);
+                self.know_shared(join, names.iter().map(|(name, _)| name.clone()));
+                Condition::Merged { names, alias: None }
+            }
             None if using.is_empty() => Condition::None,
             None => Condition::Merged { names: self.using_names(using)?, alias: using_alias },
         };

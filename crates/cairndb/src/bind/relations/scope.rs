@@ -13,7 +13,7 @@ use cairn_parser::{Id, List, Name, Span};
 use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::Context;
 use crate::bind::nearest::nearest;
-use crate::catalog::Table;
+use crate::catalog::{ObjectId, Table};
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{list_span, name_text};
 use crate::system::oid_of;
@@ -74,6 +74,17 @@ impl Relation {
     /// The oid of the table that it is.
     fn table_oid(&self) -> Option<i64> {
         self.table.as_ref().map(|(table, _)| oid_of(table.id)).or(self.system)
+    }
+
+    /// Whether it is a function's rows of a single value, which its name means.
+    pub(in crate::bind) fn is_value_called(&self, name: &str) -> bool {
+        self.is_scalar && self.alias == name
+    }
+
+    /// The domain of a table's column.
+    pub(in crate::bind) fn domain_of(&self, column: &str) -> Option<ObjectId> {
+        let (table, _) = self.table.as_ref()?;
+        table.columns.iter().find(|known| known.name == column)?.domain
     }
 
     /// Its columns in order.

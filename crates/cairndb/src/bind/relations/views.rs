@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::from::named_as_view;
 use crate::bind::changes::updatable::{is_deletable, updatable_columns};
 use crate::bind::definitions::definition::definition_fields;
-use crate::catalog::{Catalog, View};
+use crate::bind::deparse::{expression_text, query_text};
+use crate::catalog::{Catalog, Definition, View};
 use crate::plan::Field;
-use crate::system::BoundViews;
+use crate::system::{BoundViews, DefinitionStyle, ExpressionOver};
+use crate::types::DataType;
 
 /// Bound anew each time: see the trait.
 #[derive(Debug)]
@@ -25,5 +27,25 @@ impl BoundViews for Views {
 
     fn is_deletable(&self, view: &Arc<View>, catalog: &Catalog) -> bool {
         is_deletable(view, catalog)
+    }
+
+    fn query_text(
+        &self,
+        query: &Definition,
+        names: &[String],
+        catalog: &Catalog,
+        style: DefinitionStyle,
+    ) -> Option<String> {
+        query_text(query, names, catalog, style)
+    }
+
+    fn expression_text(
+        &self,
+        text: &str,
+        over: ExpressionOver<'_>,
+        wanted: Option<DataType>,
+        of: (&Catalog, DefinitionStyle),
+    ) -> Option<String> {
+        expression_text(text, over, wanted, of)
     }
 }

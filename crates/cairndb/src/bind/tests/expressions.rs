@@ -55,7 +55,7 @@ fn what_the_engine_lacks_is_refused_by_its_name_at_its_place() {
         ("select ^collation for ('a')", "COLLATION FOR"),
         ("select ^xmlforest(1 as a)", "XMLFOREST"),
         ("select ^xmlconcat('a', 'b')", "XMLCONCAT"),
-        ("select 1 ^<-> 2", "operator <->"),
+        ("select 1 ^<<| 2", "operator <<|"),
         ("select ^!! 2", "operator !!"),
         ("select '1'::^tsquery", "type tsquery"),
         ("select '1'::^bit varying(3)", "type bit varying(3)"),

@@ -4,8 +4,8 @@ use super::fixture::catalog_of;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::sql::split_script;
 
-const SCHEMA: &str = include_str!("../../../tests/tpch/schema.sql");
-const QUERIES: &str = include_str!("../../../tests/tpch/queries.sql");
+const SCHEMA: &str = include_str!("../../../../bench/tpch/schema.sql");
+const QUERIES: &str = include_str!("../../../../bench/tpch/queries.sql");
 
 #[test]
 fn the_tpch_queries_bind() {

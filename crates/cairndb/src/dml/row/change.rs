@@ -188,7 +188,8 @@ impl RowChange {
         observer: &mut dyn RowObserver,
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
-        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, (observer, &mut *returned))? {
+        buffers.is_there = self.read(trees, key, buffers)?;
+        if !buffers.is_there || !self.prepare(key, beside, env, buffers, (observer, &mut *returned))? {
             return Ok(false);
         }
         if self.audience.before && !is_as_it_was(trees, self.rules.target.table.tree, key, &buffers.old)? {

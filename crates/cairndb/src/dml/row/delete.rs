@@ -10,6 +10,7 @@ use super::{Audience, Env, RowObserver, Stop, Target, Trees, env, look_up};
 use crate::Value;
 use crate::catalog::TriggerEvent;
 use crate::dml::changed_by_trigger;
+use crate::exec::EntrySorter;
 use crate::plan::{Columns, Expr, Held};
 
 /// DELETE of a row from a table.
@@ -53,6 +54,28 @@ impl RowDelete {
     /// Whether no expression is evaluated.
     pub(crate) fn evaluates_nothing(&self) -> bool {
         self.filter.is_none() && self.returning.is_none()
+    }
+
+    /// Whether nothing is made of a row that goes but the keys of its entries.
+    pub(crate) fn is_of_keys_alone(&self) -> bool {
+        self.evaluates_nothing() && !self.target.table.is_derived_from()
+    }
+
+    /// Adds a row's entries to those of its table's indexes, one sorter for each.
+    pub(crate) fn gather(
+        &self,
+        (key, row): (&[u8], &dyn Columns<Stop>),
+        env: Env<'_>,
+        entry: &mut Entry,
+        gathered: &mut [EntrySorter],
+    ) -> Result<(), Stop> {
+        for (at, entries) in gathered.iter_mut().enumerate() {
+            entry.encode(self.target.kept_index(at), row, key, env)?;
+            if !entry.absent {
+                entries.add(&entry.key, &[])?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether more than its key must be known of the row.

@@ -46,7 +46,7 @@ pub(crate) use affected::Affected;
 pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{ByOthers, Conflict, Touched};
 pub(crate) use delete::{DeleteBuffers, RowDelete};
-pub(crate) use entry::Entries;
+pub(crate) use entry::{Entries, Entry};
 pub(crate) use env::{Env, NoColumns, eval, has_columns, is_of_point};
 pub(crate) use fit::{fitted, settle};
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};

@@ -8,10 +8,10 @@ use crate::columns::{Data, Representation, Vector, row_number};
 use crate::exec::context::{Charge, Cx, ExecContext};
 use crate::exec::distinct::SeenRows;
 use crate::exec::expr::{Evaluator, Frame, compile, compile_all, rebind_all};
-use crate::exec::sort::{Direction, sorted_rows};
+use crate::exec::row_order::{Direction, sorted_rows};
 use crate::functions::{Aggregate, AggregateKind};
 use crate::plan::AggregateCall;
-use crate::types::DataType;
+use crate::types::{DataType, EvalContext};
 use crate::{Result, Value};
 
 /// A running aggregate call.
@@ -20,6 +20,7 @@ pub(crate) struct Call {
     args: Vec<Evaluator>,
     filter: Option<Evaluator>,
     state: Box<dyn GroupState>,
+    context: Arc<EvalContext>,
     /// DISTINCT: the (group, arguments) seen.
     distinct: Option<SeenRows>,
     order: Option<Order>,
@@ -61,7 +62,8 @@ impl Call {
             charge: Charge::default(),
             aggregate: call.aggregate.clone(),
             filter: call.filter.as_ref().map(|filter| compile(filter, context)).transpose()?,
-            state: state_of(&call.aggregate, arg_type),
+            state: state_of(&call.aggregate, arg_type, &context.eval),
+            context: context.eval.clone(),
             distinct: call.distinct.then(SeenRows::default),
             order,
             groups: 0,
@@ -154,15 +156,15 @@ impl Call {
 
     fn forget(&mut self) {
         let arg_type = self.args.first().map(Evaluator::data_type).filter(|_| self.args.len() == 1);
-        self.state = state_of(&self.aggregate, arg_type);
+        self.state = state_of(&self.aggregate, arg_type, &self.context);
         self.groups = 0;
     }
 
-    /// As [`Operator::park`](crate::exec::operator::Operator::park). Calls that keep rows are built anew.
+    /// As [`Operator::park`](crate::exec::operator::Operator::park). Calls that keep rows, or who runs their functions, are built anew.
     pub(super) fn park(&mut self) -> bool {
         self.forget();
         self.charge = Charge::default();
-        self.distinct.is_none() && self.order.is_none()
+        self.distinct.is_none() && self.order.is_none() && !self.aggregate.is_stored()
     }
 
     /// As [`Operator::rebind`](crate::exec::operator::Operator::rebind).

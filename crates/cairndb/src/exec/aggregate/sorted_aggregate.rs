@@ -1,7 +1,8 @@
 //! Aggregates rows whose groups come together: only a few groups are in memory, and they come out in the input's order.
 //!
-//! Groups are numbered until there are enough of them. Then all but the last, which may go on, are put out, and those of the
-//! last one's rows that are at hand are taken again as the first group of the next ones.
+//! Groups are numbered until there are enough of them or of their rows, of which the first ones are few: who wants no more than some
+//! groups has them soon. Then all but the last, which may go on, are put out, and those of the last one's rows that are at hand are taken
+//! again as the first group of the next ones.
 
 use std::sync::Arc;
 
@@ -16,6 +17,11 @@ use crate::{Result, Value};
 /// With more groups than this they are put out.
 const GROUPS: usize = 2048;
 
+/// After so many rows the first groups are put out, and after twice as many each time the next ones, up to the most: what is taken again
+/// is less than a batch.
+const FIRST_ROWS: usize = 1 << 11;
+const MOST_ROWS: usize = 1 << 17;
+
 /// See the module.
 pub(crate) struct SortedAggregate {
     input: BoxOperator,
@@ -24,6 +30,10 @@ pub(crate) struct SortedAggregate {
     /// The keys of the groups at hand.
     keys: Vec<Vector>,
     groups: usize,
+    /// As many rows are at hand in them.
+    rows: usize,
+    /// With more rows than this they are put out.
+    enough: usize,
     /// The rows of a group that began when others were put out.
     carried: Option<Batch>,
     stage: Stage,
@@ -50,6 +60,8 @@ impl SortedAggregate {
             calls,
             keys,
             groups: 0,
+            rows: 0,
+            enough: FIRST_ROWS,
             carried: None,
             stage: Stage::Reading,
             charge: Charge::default(),
@@ -94,7 +106,10 @@ impl SortedAggregate {
         let bytes_per_group: usize = self.calls.iter().map(Call::group_bytes).sum();
         let keys_bytes: usize = self.keys.iter().map(Vector::memory_bytes).sum();
         self.charge.note(keys_bytes + self.groups * bytes_per_group, cx.shared);
-        if let Some(last) = last.filter(|_| self.groups > GROUPS) {
+        self.rows += batch.len();
+        let is_enough = self.groups > GROUPS || self.groups > 1 && self.rows > self.enough;
+        if let Some(last) = last.filter(|_| is_enough) {
+            self.enough = MOST_ROWS.min(2 * self.enough);
             let rows: Vec<u32> = (last..batch.len()).map(row_number).collect();
             self.carried = Some(batch.gather(&rows));
             self.put_out(self.groups - 1, false, cx)?;
@@ -136,7 +151,7 @@ impl SortedAggregate {
 
     fn forget_groups(&mut self, cx: Cx<'_>) {
         self.keys.iter_mut().for_each(|key| *key = Vector::new(key.data_type()));
-        self.groups = 0;
+        (self.groups, self.rows) = (0, 0);
         self.calls.iter_mut().for_each(|call| call.reset(cx));
         self.charge.clear(cx.shared);
     }
@@ -166,7 +181,7 @@ impl Operator for SortedAggregate {
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
         self.forget_groups(cx);
-        (self.carried, self.stage) = (None, Stage::Reading);
+        (self.enough, self.carried, self.stage) = (FIRST_ROWS, None, Stage::Reading);
     }
 
     fn park(&mut self) -> bool {
@@ -174,7 +189,8 @@ impl Operator for SortedAggregate {
             return false;
         }
         self.keys.iter_mut().for_each(|key| *key = Vector::new(key.data_type()));
-        (self.groups, self.carried, self.stage) = (0, None, Stage::Reading);
+        (self.groups, self.rows, self.enough) = (0, 0, FIRST_ROWS);
+        (self.carried, self.stage) = (None, Stage::Reading);
         self.charge = Charge::default();
         self.input.park()
     }

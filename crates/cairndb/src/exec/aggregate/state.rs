@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{minmax, sums};
 use crate::columns::Vector;
 use crate::functions::{Accumulator, Aggregate, AggregateKind};
-use crate::types::DataType;
+use crate::types::{DataType, EvalContext};
 use crate::{Result, Value};
 
 /// Which group each row of a batch belongs to.
@@ -50,7 +50,11 @@ pub(super) trait GroupState: Send {
 }
 
 /// The state for an aggregate: a kernel where there is one for its argument's type.
-pub(super) fn state_of(aggregate: &Arc<Aggregate>, arg_type: Option<DataType>) -> Box<dyn GroupState> {
+pub(super) fn state_of(
+    aggregate: &Arc<Aggregate>,
+    arg_type: Option<DataType>,
+    context: &Arc<EvalContext>,
+) -> Box<dyn GroupState> {
     let kernel = match (aggregate.kind, arg_type) {
         (AggregateKind::CountRows, _) => Some(Box::new(CountState::default()) as Box<dyn GroupState>),
         (AggregateKind::Count, Some(_)) => Some(Box::new(CountState::default()) as Box<dyn GroupState>),
@@ -60,7 +64,10 @@ pub(super) fn state_of(aggregate: &Arc<Aggregate>, arg_type: Option<DataType>) -
         (AggregateKind::Max, Some(arg)) => minmax::state(arg, aggregate.returns, true),
         _ => None,
     };
-    kernel.unwrap_or_else(|| Box::new(AccumulatorState { aggregate: aggregate.clone(), groups: vec![] }))
+    kernel.unwrap_or_else(|| {
+        let (aggregate, context) = (aggregate.clone(), context.clone());
+        Box::new(AccumulatorState { aggregate, context, groups: vec![] })
+    })
 }
 
 /// `count(*)` and `count(x)`.
@@ -94,12 +101,14 @@ impl GroupState for CountState {
 /// Any aggregate, by its own accumulator.
 struct AccumulatorState {
     aggregate: Arc<Aggregate>,
+    /// What runs the functions of aggregates that SQL made.
+    context: Arc<EvalContext>,
     groups: Vec<Box<dyn Accumulator>>,
 }
 
 impl GroupState for AccumulatorState {
     fn grow(&mut self, groups: usize) {
-        self.groups.resize_with(groups, || self.aggregate.start());
+        self.groups.resize_with(groups, || self.aggregate.start_in(&self.context));
     }
 
     fn update(&mut self, groups: Groups<'_>, args: &[Arc<Vector>]) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::exec::testing::*;
 use crate::exec::{ExecContext, eval_row};
 use crate::functions::{ANY, Declared, Function, cast, exact_overload, function_names, overloads};
 use crate::plan::Expr;
-use crate::types::{EvalContext, sample_composite, sample_enum, sample_types};
+use crate::types::{EvalContext, sample_composite, sample_enum, sample_of_extension, sample_types};
 use crate::{DataType, Result, Value};
 
 /// Texts of values that are of interest; not every one is right for every type that takes the list.
@@ -22,7 +22,7 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Oid | T::Reg(_) => &["0", "1", "2", "26", "4294967295"],
         T::InternalChar => &["", "a", "b", "0", " "],
         T::Void => &[""],
-        T::Text | T::Varchar(_) | T::Char(_) | T::Name | T::RegName(_) | T::Unknown => &[
+        T::Text | T::Varchar(_) | T::Char(_) | T::Citext(_) | T::Name | T::RegName(_) | T::Unknown => &[
             "",
             "a",
             "a ",
@@ -50,7 +50,7 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Array(element) if element.data_type().is_integer() => {
             &["{}", "{1}", "{1,2,NULL}", "{{1,2},{3,4}}", "[0:1]={-1,1}", "{NULL}"]
         }
-        T::Array(element) if element.data_type().is_string() => {
+        T::Array(element) if element.data_type().is_string() || matches!(element.data_type(), T::Citext(_)) => {
             &["{}", "{a,NULL,\"b c\"}", "{a}", "{{a,b},{ab,\"a \"}}", "[-1:0]={t,1}"]
         }
         T::Array(element) if element.data_type() == T::Boolean => &["{}", "{t,f}", "{NULL,t}"],
@@ -58,6 +58,7 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Array(_) => &["{}", "{NULL}", "{2024-02-29}", "{1 day,24 hours}", "{12:34:56.5,24:00}", "{ab}"],
         T::Enum(_) => &["first", "second", "", "a b", "last"],
         T::Uuid => &["00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
+        T::Hstore(_) => &["", "a=>1", "a=>NULL", "b=>2, aa=>1, a=>\"x y\"", "\"\"=>\"\""],
         T::JsonPath => &["$", "$.a", "strict $[*]"],
         T::Json | T::Jsonb => &["{}", "[1, 1.0]", "null", "{\"a\": [true, \"x\"]}"],
     }
@@ -164,11 +165,13 @@ fn decided(function: &Arc<Function>, random: &mut Random) -> Arc<Function> {
         Some(Declared::Array | Declared::CompatibleArray) => element.array().expect("not unknown"),
         Some(Declared::Type(data_type)) => data_type,
         Some(Declared::Enum) => sample_enum(),
+        Some(Declared::Extension(kind)) => sample_of_extension(kind),
         Some(Declared::Record) => sample_composite(),
         _ => element,
     };
     let given: Vec<DataType> = (0..function.args.len()).map(given).collect();
-    function.resolve(&given).unwrap_or_else(|| panic!("{function:?} of {given:?}"))
+    let made = function.extension().map(sample_of_extension);
+    function.resolve_with(&given, made).unwrap_or_else(|| panic!("{function:?} of {given:?}"))
 }
 
 #[test]

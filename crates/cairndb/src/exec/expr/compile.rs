@@ -7,7 +7,6 @@ use super::branch::Case;
 use super::convert::{Conversion, conversion};
 use super::evaluator::{Evaluator, Node};
 use super::in_list::InSet;
-use super::pattern::Pattern;
 use super::subplan::SubplanEvaluator;
 use crate::exec::context::ExecContext;
 use crate::functions::{Function, Operator, substring_bounds};
@@ -193,7 +192,7 @@ fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
         Node::Compare { args, .. } | Node::Arithmetic { args, .. } | Node::IsNotDistinct(args) => {
             args.iter().for_each(visit);
         }
-        Node::Like { input, .. }
+        Node::Matches { input, .. }
         | Node::Substring { input, .. }
         | Node::Widen(input)
         | Node::Unpad(input)
@@ -226,6 +225,7 @@ fn call(function: Arc<Function>, mut args: Vec<Evaluator>) -> Node {
         return Node::Substring { input: Box::new(args.swap_remove(0)), from, to };
     }
     match (function.op, <[Evaluator; 2]>::try_from(args)) {
+        (_, Ok(pair)) if function.matching.is_some() => matches(function, pair),
         (Some(op), Ok(pair)) => binary(function, op, pair),
         (_, Ok(pair)) => Node::Call { function, args: pair.into() },
         (_, Err(args)) => Node::Call { function, args },
@@ -257,24 +257,19 @@ fn binary(function: Arc<Function>, op: Operator, pair: [Evaluator; 2]) -> Node {
     if types.iter().all(returned) && arithmetic::has_kernel(op, function.returns) {
         return Node::Arithmetic { op, args: Box::new(pair) };
     }
-    match like_pattern(op, &pair) {
-        Some(pattern) => {
-            let [input, text] = pair;
-            Node::Like { pattern, negated: op == Operator::NotLike, input: Box::new(input), given: text.is_parameter() }
-        }
-        None => Node::Call { function, args: pair.into() },
-    }
+    Node::Call { function, args: pair.into() }
 }
 
-fn like_pattern(op: Operator, pair: &[Evaluator; 2]) -> Option<Pattern> {
-    match pair[1].as_constant()? {
-        Value::Text(pattern)
-            if matches!(op, Operator::Like | Operator::NotLike)
-                && matches!(pair[0].data_type, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) =>
-        {
-            Pattern::new(pattern)
+/// Whether a text matches a pattern, which is compiled where it is the same for all texts.
+fn matches(function: Arc<Function>, pair: [Evaluator; 2]) -> Node {
+    let [input, pattern] = &pair;
+    let matcher = pattern.as_constant().and_then(|text| function.matching?.matcher(input.data_type, text));
+    match matcher {
+        Some(matcher) => {
+            let [input, pattern] = pair;
+            Node::Matches { matcher: Box::new(matcher), input: Box::new(input), given: pattern.is_parameter() }
         }
-        _ => None,
+        None => Node::Call { function, args: pair.into() },
     }
 }
 

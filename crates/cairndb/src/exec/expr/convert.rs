@@ -4,7 +4,7 @@ use super::native::{Native, is_null_constant};
 use crate::columns::{ByteStrings, Data, Decimals, Operand, Representation, Vector};
 use crate::exec::context::Cx;
 use crate::functions;
-use crate::types::{DataType, from_text, plain_integer};
+use crate::types::{DataType, TypeCategory, from_text, plain_integer};
 use crate::{Error, Result, Value};
 
 /// How to convert.
@@ -128,7 +128,7 @@ pub(super) fn cast(input: Operand, from: DataType, to: DataType, len: usize, cx:
             let mut result = Vector::with_capacity(to, len);
             // What is written as text is read where it lies.
             let written = match vector.data() {
-                Data::Bytes(strings) if from.is_string() && !to.is_string() => Some(strings),
+                Data::Bytes(strings) if from.is_string() && to.category() != TypeCategory::String => Some(strings),
                 _ => None,
             };
             for row in 0..len {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use super::branch::Case;
 use super::in_list::InSet;
 use super::native::is_null_constant;
-use super::pattern::Pattern;
 use super::subplan::SubplanEvaluator;
 use super::{arithmetic, comparison, convert, logic};
 use crate::columns::{Batch, Data, Operand, Representation, Vector};
 use crate::exec::context::Cx;
 use crate::exec::row_eval;
+use crate::functions::matching::Matcher;
 use crate::functions::{Function, Operator, characters};
 use crate::plan::SequenceOp;
 use crate::types::DataType;
@@ -78,9 +78,8 @@ pub(super) enum Node {
         op: Operator,
         args: Box<[Evaluator; 2]>,
     },
-    Like {
-        pattern: Pattern,
-        negated: bool,
+    Matches {
+        matcher: Box<Matcher>,
         input: Box<Evaluator>,
         /// The pattern was made from a parameter.
         given: bool,
@@ -202,7 +201,7 @@ impl Evaluator {
                 let [left, right] = eval_pair(args, frame, cx)?;
                 arithmetic::compute(*op, data_type, &left, &right, frame.len)
             }
-            Node::Like { pattern, negated, input, .. } => like(pattern, *negated, input.eval(frame, cx)?, frame.len),
+            Node::Matches { matcher, input, .. } => matches(matcher, input.eval(frame, cx)?, frame.len),
             Node::Call { function, args } => eval_call(function, args, data_type, frame, cx),
             Node::Widen(input) => convert::widen(input.eval(frame, cx)?, data_type),
             Node::Unpad(input) => convert::unpad(input.eval(frame, cx)?, data_type, frame.len),
@@ -254,13 +253,17 @@ fn eval_pair(args: &mut [Evaluator; 2], frame: Frame<'_>, cx: Cx<'_>) -> Result<
     Ok([left.eval(frame, cx)?, right.eval(frame, cx)?])
 }
 
-fn like(pattern: &Pattern, negated: bool, input: Operand, len: usize) -> Result<Operand> {
+fn matches(matcher: &mut Matcher, input: Operand, len: usize) -> Result<Operand> {
     if is_null_constant(&input) {
         return Ok(input);
     }
     let input = input.into_vector(DataType::Text, len)?;
-    let Data::Bytes(strings) = input.data() else { return Err(Error::internal("LIKE on something other than text")) };
-    let matches = (0..len).map(|row| pattern.matches(strings.get(row)) != negated).collect();
+    let Data::Bytes(strings) = input.data() else {
+        return Err(Error::internal("a pattern met something other than text"));
+    };
+    let is_valid = |row| input.validity().is_none_or(|validity| validity.get(row));
+    let tell = |row| if is_valid(row) { matcher.tell(strings.get(row)) } else { Ok(false) };
+    let matches = (0..len).map(tell).collect::<Result<_>>()?;
     Ok(Vector::from_parts(DataType::Boolean, Data::Bool(matches), input.validity().cloned()).into())
 }
 

@@ -13,7 +13,6 @@ mod in_list;
 mod integer_limits;
 mod logic;
 mod native;
-mod pattern;
 mod rebind;
 mod subplan;
 #[cfg(test)]

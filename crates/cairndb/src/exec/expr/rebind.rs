@@ -16,7 +16,7 @@ impl Evaluator {
                 }
                 None => false,
             },
-            Node::Like { given, input, .. } => !*given && input.rebind(parameters),
+            Node::Matches { given, input, .. } => !*given && input.rebind(parameters),
             Node::InSet { given, set } => !*given && set.input_mut().rebind(parameters),
             Node::Compare { args, .. } | Node::Arithmetic { args, .. } | Node::IsNotDistinct(args) => {
                 rebind_all(args.as_mut_slice(), parameters)

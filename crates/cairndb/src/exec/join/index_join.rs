@@ -18,7 +18,7 @@ use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::scan::{EntryReader, KeyPart, RowReader, encode_prefix, of_rows};
-use crate::types::key;
+use crate::types::{Used, Uses, key};
 use crate::{Result, Value};
 
 /// How a looked-up row is read.
@@ -41,6 +41,8 @@ pub(crate) struct IndexJoin {
     is_span: bool,
     /// The keys are a whole unique key, where they are of one value.
     unique: bool,
+    /// What is counted, and whether rows of the table are read.
+    used: (Used, bool),
     pairing: Pairing,
     batch: Option<(Batch, Vec<Arc<Vector>>)>,
     row: usize,
@@ -99,6 +101,10 @@ impl IndexJoin {
             }
         };
         // Only a whole key names one entry; a shorter one is a prefix of many, however few rows it has.
+        let used = match &found {
+            Found::Table(_) => (table.used_by(None), true),
+            Found::Index(_, reader) => reader.used(),
+        };
         let is_span = to.is_some();
         let is_unique = unique || (is_span && index.is_none_or(|index| index.unique));
         let unique = is_unique && keys.len() == parts.len();
@@ -111,6 +117,7 @@ impl IndexJoin {
             keys,
             is_span,
             unique,
+            used: (used.0, used.1 && !pairing.first_is_enough()),
             pairing,
             batch: None,
             row: 0,
@@ -210,6 +217,7 @@ impl IndexJoin {
             at = found + 1;
         }
         self.read_rest(out, cx)?;
+        self.note(wanted.len(), chunk.left.len(), cx);
         chunk.right = (0..chunk.left.len()).map(row_number).collect();
         self.wanted = (wanted, rows);
         Ok(chunk)
@@ -263,6 +271,7 @@ impl IndexJoin {
         cx: Cx<'_>,
     ) -> Result<Chunk> {
         let mut chunk = Chunk { rows: self.row..self.row, complete: true, ..Chunk::default() };
+        let mut begun = 0;
         while self.row < batch.len() && chunk.left.len() < count && chunk.complete {
             chunk.rows.end = self.row + 1;
             if !self.is_within {
@@ -274,6 +283,7 @@ impl IndexJoin {
                     continue;
                 }
                 self.begin(cx)?;
+                begun += 1;
             }
             let found = self.scan(count - chunk.left.len(), out)?;
             chunk.left.extend(std::iter::repeat_n(row_number(self.row), found));
@@ -281,6 +291,7 @@ impl IndexJoin {
             self.row += usize::from(chunk.complete);
         }
         self.read_rest(out, cx)?;
+        self.note(begun, chunk.left.len(), cx);
         chunk.right = (0..chunk.left.len()).map(row_number).collect();
         Ok(chunk)
     }
@@ -366,6 +377,13 @@ impl IndexJoin {
         }
         *is_within &= !first_is_enough;
         Ok(taken)
+    }
+
+    /// Counts keys that were looked for, and what was found.
+    fn note(&self, keys: usize, found: usize, cx: Cx<'_>) {
+        let (used, reads_table) = self.used;
+        let fetched = if reads_table { found as u64 } else { 0 };
+        cx.shared.uses.note(used, Uses { scans: keys as u64, read: found as u64, fetched });
     }
 
     fn read_rest(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {

@@ -12,7 +12,7 @@ use crate::columns::{Batch, Bitmap, Data, Vector, append_columns, row_number};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all, unify_keys};
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::sort::Direction;
+use crate::exec::row_order::Direction;
 use crate::plan::{Field, JoinKind};
 use crate::{DataType, Result, Value};
 

@@ -8,10 +8,11 @@
 
 use super::index_scan::row_key;
 use super::key_range::{KeyPart, KeyRanges};
+use super::table_scan::note_uses;
 use crate::Value;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::operator::Step;
-use crate::types::fnv;
+use crate::types::{Used, fnv};
 
 /// Bits for each row that is remembered: of a hundred others about one is taken for one of them.
 const BITS: usize = 16;
@@ -24,6 +25,7 @@ const AT_ONCE: usize = 4096;
 pub(crate) struct Both {
     ranges: KeyRanges,
     parts: Vec<KeyPart>,
+    used: Used,
     rows: Rows,
     /// How many rows were looked up so far.
     looked_up: usize,
@@ -41,9 +43,9 @@ enum Rows {
 }
 
 impl Both {
-    /// The entries of an index, whose columns are `parts`, in some ranges.
-    pub(crate) fn new(ranges: KeyRanges, parts: Vec<KeyPart>) -> Both {
-        Both { ranges, parts, rows: Rows::Reading(vec![]), looked_up: 0, charge: Charge::default() }
+    /// The entries of an index, whose columns are `parts`, in some ranges. `used`: what is counted.
+    pub(crate) fn new(ranges: KeyRanges, parts: Vec<KeyPart>, used: Used) -> Both {
+        Both { ranges, parts, used, rows: Rows::Reading(vec![]), looked_up: 0, charge: Charge::default() }
     }
 
     /// Reads the index, unless it was read, or it is too soon for that.
@@ -59,6 +61,7 @@ impl Both {
                 hashes.push(hash(row_key(parts, key, value)?));
                 Ok(())
             })?;
+            note_uses((self.used, &mut self.ranges), (visited, 0), cx);
             self.charge.note(size_of_val(hashes.as_slice()), cx.shared);
             if self.charge.is_over(cx.shared) {
                 self.charge.clear(cx.shared);

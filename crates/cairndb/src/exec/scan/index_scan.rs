@@ -8,18 +8,20 @@ use super::both::Both;
 use super::firsts::Firsts;
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
-use super::table_scan::{PASSED_MAX, ScanSizes, filtered, note_removed};
+use super::table_scan::{PASSED_MAX, ScanSizes, filtered, note_removed, note_uses};
 use crate::catalog::{Index, IndexColumn, ObjectId, Table};
 use crate::columns::{Batch, Vector};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};
+use crate::types::Used;
 use crate::{Error, Result, Value};
 
 /// Reads rows by their index entries.
 pub(crate) struct EntryReader {
     table: Arc<Table>,
     index: ObjectId,
+    used: Used,
     index_parts: Vec<KeyPart>,
     source: Source,
     /// Finds the table's rows; made when the first one is asked for.
@@ -50,7 +52,8 @@ impl EntryReader {
             Source::Table { reader: Box::new(RowReader::new(table, columns)), keys: KeyList::default() }
         };
         let index_parts = KeyPart::of_index(table, index);
-        EntryReader { table: table.clone(), index: index.id, index_parts, source, lookup: None }
+        let used = table.used_by(Some(index));
+        EntryReader { table: table.clone(), index: index.id, used, index_parts, source, lookup: None }
     }
 
     /// Empty vectors for the columns.
@@ -59,6 +62,11 @@ impl EntryReader {
             Source::Table { reader, .. } => reader.vectors(capacity),
             Source::Entry { types, .. } => types.iter().map(|&t| Vector::with_capacity(t, capacity)).collect(),
         }
+    }
+
+    /// What is counted; and whether rows of the table are read.
+    pub(crate) fn used(&self) -> (Used, bool) {
+        (self.used, matches!(self.source, Source::Table { .. }))
     }
 
     /// Lets go of the state that was read.
@@ -251,6 +259,12 @@ impl IndexScan {
         IndexScan { ranges, reader, filter, firsts, both, sizes: ScanSizes::default() }
     }
 
+    /// Counts entries, and rows that were read by them.
+    fn note_uses(&mut self, entries: usize, rows: usize, cx: Cx<'_>) {
+        let (used, reads_table) = self.reader.used();
+        note_uses((used, &mut self.ranges), (entries, if reads_table { rows } else { 0 }), cx);
+    }
+
     /// Reads entries, about as many; how many there were, and how many rows that made.
     fn read(&mut self, size: usize, vectors: &mut [Vector], cx: Cx<'_>) -> Result<(usize, usize)> {
         let IndexScan { ranges, reader, firsts, both, .. } = self;
@@ -273,6 +287,7 @@ impl Operator for IndexScan {
             let size = self.sizes.next(cx);
             let mut vectors = self.reader.vectors(size);
             let (visited, len) = self.read(size, &mut vectors, cx)?;
+            self.note_uses(visited, len, cx);
             if visited == 0 {
                 return Ok(None);
             }
@@ -300,6 +315,7 @@ impl Operator for IndexScan {
         cx.check()?;
         cx.take_turn()?;
         let passed = self.ranges.pass(rows.min(PASSED_MAX), cx)?;
+        self.note_uses(passed, 0, cx);
         self.sizes.passed(passed);
         Ok(passed)
     }

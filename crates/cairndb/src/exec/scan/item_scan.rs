@@ -14,6 +14,7 @@ use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};
 use crate::inverted::{ItemOperator, Query, Stream};
 use crate::plan::Items;
+use crate::types::Uses;
 use crate::{Error, Result, Value};
 
 /// One of the index's columns, what it is asked, and with which value.
@@ -76,6 +77,7 @@ impl ItemScan {
         if self.rows.is_none() {
             let query = self.query(cx)?;
             self.rows = Some(Stream::of(&query, &cx.context().reader, (self.table.tree, self.index.tree))?);
+            self.note(Uses { scans: 1, ..Uses::default() }, cx);
         }
         let Some(rows) = &mut self.rows else { return Ok(()) };
         while self.keys.len() < count && rows.seek(&self.from)? {
@@ -94,6 +96,10 @@ impl ItemScan {
             reader.read(of_rows(keys, first, rows.len(), &mut [&[][..]; Lookup::AT_ONCE]), rows, out)
         })?;
         if found == keys.len() { Ok(()) } else { Err(missing_row(table, index.id)) }
+    }
+
+    fn note(&self, uses: Uses, cx: Cx<'_>) {
+        cx.shared.uses.note(self.table.used_by(Some(&self.index)), uses);
     }
 
     fn start_over(&mut self) {
@@ -126,6 +132,7 @@ impl Operator for ItemScan {
             }
             let mut vectors = self.reader.vectors(len);
             self.read(&mut vectors, cx)?;
+            self.note(Uses { scans: 0, read: len as u64, fetched: len as u64 }, cx);
             let batch = filtered(vectors, len, self.filter.as_mut(), cx)?;
             note_removed(len, batch.as_ref(), cx);
             if batch.is_some() {

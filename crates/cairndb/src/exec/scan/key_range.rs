@@ -106,6 +106,8 @@ pub(crate) struct KeyRanges {
     current: Bytes,
     /// A cursor that came to its end, for the next range.
     spare: Option<Cursor>,
+    /// Ranges that were begun, since somebody asked.
+    begun: u64,
     /// Of the entry that is visited.
     key: Vec<u8>,
 }
@@ -145,6 +147,7 @@ impl KeyRanges {
             cursor: None,
             current: Bytes::default(),
             spare: None,
+            begun: 0,
             key: Vec::new(),
         })
     }
@@ -328,6 +331,7 @@ impl KeyRanges {
         }
         let Some(range) = self.pending.as_mut().and_then(Vec::pop) else { return Ok(false) };
         self.current = range;
+        self.begun += 1;
         self.open_current(cx)?;
         Ok(true)
     }
@@ -344,6 +348,11 @@ impl KeyRanges {
             None => cx.context().reader.cursor(self.tree, lower, upper)?,
         });
         Ok(())
+    }
+
+    /// How many ranges were begun since this was asked.
+    pub(crate) fn take_begun(&mut self) -> u64 {
+        std::mem::take(&mut self.begun)
     }
 
     /// Goes on, forwards, behind all entries of the range that begin with `prefix`, if there is still a range to go on in.

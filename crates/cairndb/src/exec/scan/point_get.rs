@@ -10,6 +10,7 @@ use crate::columns::Batch;
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};
+use crate::types::Uses;
 use crate::{Result, Value};
 
 /// At most one row of a table, by its primary key or a unique index.
@@ -36,6 +37,10 @@ impl PointGet {
         PointGet { table: table.clone(), index: index.cloned(), parts, key, reader, filter, done: false }
     }
 
+    fn note(&self, uses: Uses, cx: Cx<'_>) {
+        cx.shared.uses.note(self.table.used_by(self.index.as_deref()), uses);
+    }
+
     /// The row's key in the table's tree.
     fn row_key(&mut self, cx: Cx<'_>) -> Result<Option<Vec<u8>>> {
         let values = self.key.iter_mut().map(|value| value.scalar(cx)).collect::<Result<Vec<_>>>()?;
@@ -43,6 +48,7 @@ impl PointGet {
         if !encode_prefix(values.into_iter(), &self.parts, &mut key) {
             return Ok(None);
         }
+        self.note(Uses { scans: 1, ..Uses::default() }, cx);
         match &self.index {
             Some(index) => Ok(cx.context().reader.get(index.tree, &key)?),
             None => Ok(Some(key)),
@@ -64,6 +70,7 @@ impl Operator for PointGet {
         match found {
             Some(read) => {
                 read?;
+                self.note(Uses { scans: 0, read: 1, fetched: 1 }, cx);
                 let batch = filtered(vectors, 1, self.filter.as_mut(), cx)?;
                 note_removed(1, batch.as_ref(), cx);
                 Ok(batch)

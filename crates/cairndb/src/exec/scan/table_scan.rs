@@ -8,6 +8,7 @@ use crate::columns::{Batch, Vector};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{Operator, Step};
+use crate::types::{Used, Uses};
 use crate::{Result, Value};
 
 /// Rows of a table in key order.
@@ -16,6 +17,7 @@ pub(crate) struct TableScan {
     reader: RowReader,
     filter: Option<Evaluator>,
     sizes: ScanSizes,
+    used: Used,
 }
 
 /// Rows that are gone past before somebody is asked whether to go on.
@@ -56,8 +58,9 @@ impl ScanSizes {
 }
 
 impl TableScan {
-    pub(crate) fn new(ranges: KeyRanges, reader: RowReader, filter: Option<Evaluator>) -> TableScan {
-        let mut scan = TableScan { ranges, reader, filter, sizes: ScanSizes::default() };
+    /// `used`: what is counted.
+    pub(crate) fn new(ranges: KeyRanges, reader: RowReader, filter: Option<Evaluator>, used: Used) -> TableScan {
+        let mut scan = TableScan { ranges, reader, filter, sizes: ScanSizes::default(), used };
         scan.limit();
         scan
     }
@@ -78,6 +81,7 @@ impl Operator for TableScan {
             let size = self.sizes.next(cx);
             let mut vectors = self.reader.vectors(size);
             let seen = self.ranges.read_rows(size, cx, &mut self.reader, &mut vectors)?;
+            note_uses((self.used, &mut self.ranges), (seen, seen), cx);
             if seen == 0 {
                 return Ok(None);
             }
@@ -104,6 +108,7 @@ impl Operator for TableScan {
         cx.check()?;
         cx.take_turn()?;
         let passed = self.ranges.pass(rows.min(PASSED_MAX), cx)?;
+        note_uses((self.used, &mut self.ranges), (passed, passed), cx);
         self.sizes.passed(passed);
         Ok(passed)
     }
@@ -124,6 +129,11 @@ impl Operator for TableScan {
         self.limit();
         bound
     }
+}
+
+/// Counts entries, and rows of theirs, that were read in ranges, and those of the ranges that were begun.
+pub(super) fn note_uses((used, ranges): (Used, &mut KeyRanges), (read, fetched): (usize, usize), cx: Cx<'_>) {
+    cx.shared.uses.note(used, Uses { scans: ranges.take_begun(), read: read as u64, fetched: fetched as u64 });
 }
 
 /// Counts the rows of those that were read that are not in the batch.

@@ -23,6 +23,11 @@ impl BatchList {
         self.len() == 0
     }
 
+    /// Whether it has at most this many rows.
+    pub(crate) fn has_at_most(&self, rows: usize) -> bool {
+        self.spilled.is_none() && self.kept.iter().map(Batch::len).sum::<usize>() <= rows
+    }
+
     pub(crate) fn push(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<()> {
         match self.has_room(batch, cx) {
             true => self.keep(batch.clone(), cx),

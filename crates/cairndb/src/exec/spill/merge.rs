@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::run::{Run, RunFile};
 use crate::columns::{Batch, Vector, row_number};
 use crate::exec::context::Cx;
-use crate::exec::sort::Direction;
+use crate::exec::row_order::Direction;
 use crate::{DataType, Result};
 
 /// The fewest and the most runs merged at once; each holds a block in memory.

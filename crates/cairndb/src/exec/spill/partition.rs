@@ -12,7 +12,7 @@ use super::merge::{Merge, MergeKey};
 use super::run::{Run, RunFile, RunWriter};
 use crate::columns::{Batch, Data, Vector, remix, row_number};
 use crate::exec::context::Cx;
-use crate::exec::sort::Direction;
+use crate::exec::row_order::Direction;
 use crate::{DataType, Result};
 
 /// Into how many partitions rows are split at a time.

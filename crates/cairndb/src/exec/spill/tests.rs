@@ -6,7 +6,7 @@ use super::file::create_private;
 use super::{BatchList, Merge, MergeKey, RunFile, SpillSpace, block};
 use crate::columns::{Batch, Vector};
 use crate::exec::context::{Cx, ExecContext, Shared};
-use crate::exec::sort::Direction;
+use crate::exec::row_order::Direction;
 use crate::exec::testing::Fixture;
 use crate::types::sample_types;
 use crate::types::testing::{Random, random_value};

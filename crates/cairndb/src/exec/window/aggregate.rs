@@ -135,10 +135,10 @@ impl Aggregated {
         let Method::Slide(slide) = &mut self.method else { return Ok(Value::Null) };
         let mut slide = match slide.take() {
             Some(slide) if slide.overlaps(rows) => slide,
-            _ => Slide::new(&self.aggregate, rows),
+            _ => Slide::new(&self.aggregate, rows, cx),
         };
         if !self.take_back(&mut slide, rows, buffer, cx)? {
-            slide = Slide::new(&self.aggregate, rows);
+            slide = Slide::new(&self.aggregate, rows, cx);
         }
         for (side, target) in [rows.left, rows.right].into_iter().enumerate() {
             for row in slide.held[side].1..target.1 {
@@ -230,7 +230,7 @@ impl Aggregated {
     fn anew(&mut self, rows: &Rows, buffer: &Buffer, cx: Cx<'_>) -> Result<Value> {
         let Method::Anew(cursor) = &mut self.method else { return Ok(Value::Null) };
         let mut cursor = std::mem::take(cursor);
-        let mut state = self.aggregate.start();
+        let mut state = self.aggregate.start_in(&cx.context().eval);
         let all = (rows.left.0..rows.left.1).chain(rows.current).chain(rows.right.0..rows.right.1);
         for row in all {
             if self.read(row, &mut cursor, buffer, cx)? {
@@ -244,9 +244,9 @@ impl Aggregated {
 
 impl Slide {
     /// With nothing in it; it is to hold `rows`.
-    fn new(aggregate: &Aggregate, rows: &Rows) -> Box<Slide> {
+    fn new(aggregate: &Aggregate, rows: &Rows, cx: Cx<'_>) -> Box<Slide> {
         Box::new(Slide {
-            state: aggregate.start(),
+            state: aggregate.start_in(&cx.context().eval),
             held: [(rows.left.0, rows.left.0), (rows.right.0, rows.right.0)],
             cursors: Default::default(),
             current: Cursor::default(),

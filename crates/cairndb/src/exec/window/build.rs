@@ -6,7 +6,7 @@ use crate::Result;
 use crate::exec::context::ExecContext;
 use crate::exec::expr::{compile, compile_all};
 use crate::exec::operator::BoxOperator;
-use crate::exec::sort::Direction;
+use crate::exec::row_order::Direction;
 use crate::plan::{Expr, FrameUnit, SortKey, WindowCall, WindowFrame, Windowed};
 
 /// `width`: how many columns the input has.

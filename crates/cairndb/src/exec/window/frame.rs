@@ -7,7 +7,7 @@ use super::buffer::{Buffer, Cursor};
 use super::place::{Place, next_group};
 use crate::exec::context::Cx;
 use crate::exec::expr::Evaluator;
-use crate::exec::sort::Direction;
+use crate::exec::row_order::Direction;
 use crate::functions::{Distance, invalid_size};
 use crate::plan::{FrameBound, FrameExclusion, FrameUnit};
 use crate::{DataType, Error, Result, SqlState, Value};

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::functions::support::{check_length, float_overflow, out_of_range, wrong_arguments};
 use crate::functions::temporal::{add_intervals, scale, subtract_intervals};
 use crate::functions::{ANY, Accumulator, AggregateKind, Declared};
-use crate::types::{DataType, Interval, Numeric, Value, compare_blank_padded};
+use crate::types::{DataType, ExtensionTypeKind, Interval, Numeric, Value, compare_blank_padded};
 
 pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     use AggregateKind::*;
@@ -62,7 +62,7 @@ fn extremes(catalogue: &mut AggregateCatalogue) {
     catalogue
         .add("min", &BLANK_PADDED, char_type, AggregateKind::Min, || Box::new(Extreme::<false, true>(Value::Null)));
     catalogue.add("max", &BLANK_PADDED, char_type, AggregateKind::Max, || Box::new(Extreme::<true, true>(Value::Null)));
-    for any in [Declared::Array, Declared::Enum] {
+    for any in [Declared::Array, Declared::Enum, Declared::Extension(ExtensionTypeKind::Citext)] {
         let min = catalogue.add_polymorphic("min", &[any], any, |_| Box::new(Extreme::<false, false>(Value::Null)));
         min.kind = if any == Declared::Enum { AggregateKind::Min } else { AggregateKind::Other };
         let max = catalogue.add_polymorphic("max", &[any], any, |_| Box::new(Extreme::<true, false>(Value::Null)));

@@ -17,10 +17,10 @@ pub use subscript::{element_at, letter_of_name, slice_of, with_element, with_sli
 
 use std::sync::Arc;
 
-use super::catalogue::{Catalogue, Kernel};
+use super::catalogue::{Catalogue, Kernel, Typed};
 use super::support::wrong_arguments;
 use super::{Cost, Function};
-use crate::types::{Array, DataType, EvalContext, Value};
+use crate::types::{Array, DataType, Value};
 use crate::{Error, Result};
 
 pub(super) fn register(catalogue: &mut Catalogue) {
@@ -33,8 +33,6 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     subscript::register(catalogue);
     set::register(catalogue);
 }
-
-pub(super) type Typed = fn(&Function, &[Value], &EvalContext) -> Result<Value>;
 
 /// The entries that a syntax calls and no name does.
 #[derive(Clone, Copy)]

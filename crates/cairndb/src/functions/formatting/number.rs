@@ -1,7 +1,10 @@
 //! `to_char` and `to_number` of numbers.
 
+use std::rc::Rc;
+
 use super::pattern::quoted;
 use super::write_time::ordinal_ending;
+use crate::functions::kept::Kept;
 use crate::functions::support::check_length;
 use crate::types::{Numeric, Value};
 use crate::{Error, Result, SqlState};
@@ -57,6 +60,15 @@ enum Sign {
 
 fn syntax(message: &str) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, message)
+}
+
+thread_local! {
+    static KEPT: Kept<Template> = const { Kept::new() };
+}
+
+/// A template cut, before or now.
+fn kept(template: &str) -> Result<Rc<Template>> {
+    KEPT.with(|kept| kept.get(template, "", || Template::parse(template)))
 }
 
 impl Template {
@@ -231,7 +243,7 @@ fn float_text(value: f64, places: usize) -> String {
 
 /// `to_char(number, template)`
 pub(super) fn to_char(value: &Shown<'_>, template: &str) -> Result<Value> {
-    let template = Template::parse(template)?;
+    let template = kept(template)?;
     if let Some(upper) = template.roman {
         return Ok(Value::from(roman(value.rounded()?, upper, template.fill)));
     }
@@ -420,7 +432,7 @@ fn roman(value: Option<i64>, upper: bool, fill: bool) -> String {
 
 /// `to_number(text, template)`: digits where the template has places, signs and the point where they stand.
 pub(super) fn to_number(text: &str, template: &str) -> Result<Numeric> {
-    let template = Template::parse(template)?;
+    let template = kept(template)?;
     let places = template.whole + template.fraction;
     let (mut digits, mut count, mut negative) = (String::new(), 0, false);
     let mut after_point = 0;

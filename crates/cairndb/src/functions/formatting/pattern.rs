@@ -1,28 +1,138 @@
 //! Date and time templates cut into fields and literal text.
 
+use std::rc::Rc;
+
+use crate::Result;
+use crate::functions::kept::Kept;
+
 /// A piece of a template.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Piece {
-    /// A field as written (`Month`), with its modifiers.
-    Field { name: &'static str, fill: bool, ordinal: Option<&'static str> },
+    Field(Written),
     /// Copied as it is.
     Literal(char),
 }
 
-/// Every field, longer ones before their beginnings.
-const FIELDS: [&str; 103] = [
-    "SSSSS", "Y,YYY", "MONTH", "Month", "month", "A.D.", "a.d.", "B.C.", "b.c.", "A.M.", "a.m.", "P.M.", "p.m.",
-    "HH24", "hh24", "HH12", "hh12", "IDDD", "iddd", "IYYY", "iyyy", "YYYY", "yyyy", "SSSS", "ssss", "DAY", "Day",
-    "day", "DDD", "ddd", "IYY", "iyy", "MON", "Mon", "mon", "YYY", "yyy", "TZH", "tzh", "TZM", "tzm", "FF1", "FF2",
-    "FF3", "FF4", "FF5", "FF6", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6", "AD", "ad", "BC", "bc", "AM", "am", "PM",
-    "pm", "CC", "cc", "DD", "dd", "DY", "Dy", "dy", "HH", "hh", "ID", "id", "IW", "iw", "IY", "iy", "MI", "mi", "MM",
-    "mm", "MS", "ms", "OF", "of", "RM", "rm", "SS", "ss", "TZ", "tz", "US", "us", "WW", "ww", "YY", "yy", "D", "d",
-    "I", "J", "Q", "W", "Y",
+/// A field as a template has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Written {
+    pub(super) field: Field,
+    /// As it is written (`Month`), which is how words are.
+    pub(super) name: &'static str,
+    /// Without FM: filled up to its width.
+    pub(super) fill: bool,
+    /// `TH` or `th` behind it.
+    pub(super) ordinal: Option<&'static str>,
+}
+
+/// What a field shows, or reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Field {
+    /// Its last digits, so many of them.
+    Year(u32),
+    YearWithComma,
+    IsoYear(u32),
+    Century,
+    Quarter,
+    Month,
+    MonthName,
+    ShortMonthName,
+    RomanMonth,
+    Week,
+    WeekOfMonth,
+    IsoWeek,
+    DayOfYear,
+    IsoDayOfYear,
+    Day,
+    DayOfWeek,
+    IsoDayOfWeek,
+    DayName,
+    ShortDayName,
+    Julian,
+    Hour12,
+    Hour24,
+    Minute,
+    Second,
+    Millis,
+    /// So many digits of the second: `US` is `FF6`.
+    Fraction(u32),
+    SecondOfDay,
+    /// AM or PM.
+    HalfDay,
+    DottedHalfDay,
+    /// AD or BC.
+    Era,
+    DottedEra,
+    Zone,
+    ZoneHours,
+    ZoneMinutes,
+    Offset,
+}
+
+/// Every field as it may be written, longer names before their beginnings.
+const FIELDS: [(&[&str], Field); 49] = [
+    (&["SSSSS"], Field::SecondOfDay),
+    (&["Y,YYY"], Field::YearWithComma),
+    (&["MONTH", "Month", "month"], Field::MonthName),
+    (&["A.D.", "a.d.", "B.C.", "b.c."], Field::DottedEra),
+    (&["A.M.", "a.m.", "P.M.", "p.m."], Field::DottedHalfDay),
+    (&["HH24", "hh24"], Field::Hour24),
+    (&["HH12", "hh12"], Field::Hour12),
+    (&["IDDD", "iddd"], Field::IsoDayOfYear),
+    (&["IYYY", "iyyy"], Field::IsoYear(4)),
+    (&["YYYY", "yyyy"], Field::Year(4)),
+    (&["SSSS", "ssss"], Field::SecondOfDay),
+    (&["DAY", "Day", "day"], Field::DayName),
+    (&["DDD", "ddd"], Field::DayOfYear),
+    (&["IYY", "iyy"], Field::IsoYear(3)),
+    (&["MON", "Mon", "mon"], Field::ShortMonthName),
+    (&["YYY", "yyy"], Field::Year(3)),
+    (&["TZH", "tzh"], Field::ZoneHours),
+    (&["TZM", "tzm"], Field::ZoneMinutes),
+    (&["FF1", "ff1"], Field::Fraction(1)),
+    (&["FF2", "ff2"], Field::Fraction(2)),
+    (&["FF3", "ff3"], Field::Fraction(3)),
+    (&["FF4", "ff4"], Field::Fraction(4)),
+    (&["FF5", "ff5"], Field::Fraction(5)),
+    (&["FF6", "ff6"], Field::Fraction(6)),
+    (&["AD", "ad", "BC", "bc"], Field::Era),
+    (&["AM", "am", "PM", "pm"], Field::HalfDay),
+    (&["CC", "cc"], Field::Century),
+    (&["DD", "dd"], Field::Day),
+    (&["DY", "Dy", "dy"], Field::ShortDayName),
+    (&["HH", "hh"], Field::Hour12),
+    (&["ID", "id"], Field::IsoDayOfWeek),
+    (&["IW", "iw"], Field::IsoWeek),
+    (&["IY", "iy"], Field::IsoYear(2)),
+    (&["MI", "mi"], Field::Minute),
+    (&["MM", "mm"], Field::Month),
+    (&["MS", "ms"], Field::Millis),
+    (&["OF", "of"], Field::Offset),
+    (&["RM", "rm"], Field::RomanMonth),
+    (&["SS", "ss"], Field::Second),
+    (&["TZ", "tz"], Field::Zone),
+    (&["US", "us"], Field::Fraction(6)),
+    (&["WW", "ww"], Field::Week),
+    (&["YY", "yy"], Field::Year(2)),
+    (&["D", "d"], Field::DayOfWeek),
+    (&["I", "i"], Field::IsoYear(1)),
+    (&["J", "j"], Field::Julian),
+    (&["Q", "q"], Field::Quarter),
+    (&["W", "w"], Field::WeekOfMonth),
+    (&["Y", "y"], Field::Year(1)),
 ];
-const ONE_LETTER: [&str; 5] = ["i", "j", "q", "w", "y"];
+
+thread_local! {
+    static KEPT: Kept<Vec<Piece>> = const { Kept::new() };
+}
+
+/// A template's pieces, cut before or now.
+pub(super) fn kept(template: &str) -> Result<Rc<Vec<Piece>>> {
+    KEPT.with(|kept| kept.get(template, "", || Ok(parse(template))))
+}
 
 /// Cuts a template.
-pub(super) fn parse(template: &str) -> Vec<Piece> {
+fn parse(template: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = template;
     let mut fill = true;
@@ -32,11 +142,11 @@ pub(super) fn parse(template: &str) -> Vec<Piece> {
             rest = after;
         } else if let Some(after) = rest.strip_prefix("FX").or_else(|| rest.strip_prefix("TM")) {
             rest = after;
-        } else if let Some(name) = field_at(rest) {
+        } else if let Some((name, field)) = field_at(rest) {
             rest = &rest[name.len()..];
             let ordinal = ["TH", "th"].into_iter().find(|suffix| rest.starts_with(suffix));
             rest = &rest[ordinal.map_or(0, str::len)..];
-            pieces.push(Piece::Field { name, fill, ordinal });
+            pieces.push(Piece::Field(Written { field, name, fill, ordinal }));
             fill = true;
         } else if first == '"' {
             rest = quoted(&rest[1..], |c| pieces.push(Piece::Literal(c)));
@@ -52,8 +162,12 @@ pub(super) fn parse(template: &str) -> Vec<Piece> {
     pieces
 }
 
-fn field_at(text: &str) -> Option<&'static str> {
-    FIELDS.iter().chain(&ONE_LETTER).find(|name| text.starts_with(**name)).copied()
+fn field_at(text: &str) -> Option<(&'static str, Field)> {
+    let written = |(names, field): &(&'static [&'static str], Field)| {
+        let name = names.iter().find(|name| text.starts_with(**name))?;
+        Some((*name, *field))
+    };
+    FIELDS.iter().find_map(written)
 }
 
 /// Gives the text up to the closing quote, and returns what follows; a backslash takes the next character as it is.

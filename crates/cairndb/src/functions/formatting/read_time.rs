@@ -1,6 +1,6 @@
 //! `to_date` and `to_timestamp`: text read by a template. Separators match any separators, and blanks are skipped.
 
-use super::pattern::{DAYS, MONTHS, Piece, ROMAN_MONTHS, parse};
+use super::pattern::{DAYS, Field, MONTHS, Piece, ROMAN_MONTHS, Written, kept};
 use crate::types::datetime::{
     Civil, JULIAN_EPOCH, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, Zone, checked_date, iso_week_start,
     timestamp_of,
@@ -115,17 +115,17 @@ impl Parts {
     fn read(text: &str, template: &str) -> Result<Parts> {
         let mut parts = Parts::default();
         let mut reader = Reader { rest: text, fixed: false };
-        let pieces = parse(template);
+        let pieces = kept(template)?;
         for (index, piece) in pieces.iter().enumerate() {
             if reader.rest.trim_start().is_empty() {
                 break;
             }
             match piece {
                 Piece::Literal(c) => skip_literal(&mut reader, *c),
-                Piece::Field { name, fill, ordinal } => {
-                    reader.fixed = *fill && matches!(pieces.get(index + 1), Some(Piece::Field { .. }));
-                    parts.field(&mut reader, name)?;
-                    if ordinal.is_some() {
+                Piece::Field(written) => {
+                    reader.fixed = written.fill && matches!(pieces.get(index + 1), Some(Piece::Field(_)));
+                    parts.field(&mut reader, written)?;
+                    if written.ordinal.is_some() {
                         reader.rest = reader.rest.get(2..).unwrap_or("");
                     }
                 }
@@ -134,61 +134,67 @@ impl Parts {
         Ok(parts)
     }
 
-    fn field(&mut self, reader: &mut Reader<'_>, name: &str) -> Result<()> {
-        let upper = name.to_uppercase();
-        self.check_convention(&upper)?;
-        match upper.as_str() {
-            "YYYY" | "IYYY" => set(&mut self.year, reader.number(name, 4)?, name)?,
-            "Y,YYY" => {
+    fn field(&mut self, reader: &mut Reader<'_>, written: &Written) -> Result<()> {
+        let name = written.name;
+        self.check_convention(written.field)?;
+        match written.field {
+            Field::Year(4) | Field::IsoYear(4) => set(&mut self.year, reader.number(name, 4)?, name)?,
+            Field::Year(digits) | Field::IsoYear(digits) => {
+                self.is_short_year |= digits < 3;
+                let year = reader.number(name, digits as usize)?;
+                set(&mut self.year, short_year(year, 10_i64.pow(digits)), name)?;
+            }
+            Field::YearWithComma => {
                 let thousands = reader.number(name, 0)?;
                 reader.rest = reader.rest.trim_start_matches(',');
                 set(&mut self.year, thousands * 1000 + reader.number(name, 3)?, name)?;
             }
-            "YYY" | "IYY" => set(&mut self.year, short_year(reader.number(name, 3)?, 1000), name)?,
-            "YY" | "IY" => {
-                self.is_short_year = true;
-                set(&mut self.year, short_year(reader.number(name, 2)?, 100), name)?;
-            }
-            "Y" | "I" => {
-                self.is_short_year = true;
-                set(&mut self.year, short_year(reader.number(name, 1)?, 10), name)?;
-            }
-            "WW" | "IW" => set(&mut self.week, reader.number(name, 2)?, name)?,
+            Field::Week | Field::IsoWeek => set(&mut self.week, reader.number(name, 2)?, name)?,
             // Monday is the first of these days, Sunday the first of the others. What was said before is compared as it is
             // said here, in both ways of saying it, as PostgreSQL does.
-            "ID" => {
+            Field::IsoDayOfWeek => {
                 set(&mut self.weekday, reader.number(name, 1)?, name)?;
                 self.weekday = self.weekday % 7 + 1;
             }
-            "D" => set(&mut self.weekday, reader.number(name, 1)?, name)?,
-            "MM" => set(&mut self.month, reader.number(name, 2)?, name)?,
-            "MONTH" | "MON" => set(&mut self.month, reader.word(name, &MONTHS, 3)? + 1, name)?,
-            "RM" => set(&mut self.month, reader.word(name, &ROMAN_MONTHS, 0)? + 1, name)?,
-            "DD" => set(&mut self.day, reader.number(name, 2)?, name)?,
-            "DDD" | "IDDD" => set(&mut self.day_of_year, reader.number(name, 3)?, name)?,
-            "J" => set(&mut self.julian, reader.number(name, 0)?, name)?,
-            "DAY" | "DY" => {
+            Field::DayOfWeek => set(&mut self.weekday, reader.number(name, 1)?, name)?,
+            Field::Month => set(&mut self.month, reader.number(name, 2)?, name)?,
+            Field::MonthName | Field::ShortMonthName => {
+                set(&mut self.month, reader.word(name, &MONTHS, 3)? + 1, name)?;
+            }
+            Field::RomanMonth => set(&mut self.month, reader.word(name, &ROMAN_MONTHS, 0)? + 1, name)?,
+            Field::Day => set(&mut self.day, reader.number(name, 2)?, name)?,
+            Field::DayOfYear | Field::IsoDayOfYear => set(&mut self.day_of_year, reader.number(name, 3)?, name)?,
+            Field::Julian => set(&mut self.julian, reader.number(name, 0)?, name)?,
+            Field::DayName | Field::ShortDayName => {
                 set(&mut self.weekday, reader.word(name, &DAYS, 3)?, name)?;
                 self.weekday += 1;
             }
-            "W" => set(&mut self.week_of_month, reader.number(name, 1)?, name)?,
-            "CC" => set(&mut self.century, reader.number(name, 2)?, name)?,
-            "Q" => drop(reader.number(name, 1)?),
-            "AD" | "BC" | "A.D." | "B.C." => {
+            Field::WeekOfMonth => set(&mut self.week_of_month, reader.number(name, 1)?, name)?,
+            Field::Century => set(&mut self.century, reader.number(name, 2)?, name)?,
+            Field::Quarter => drop(reader.number(name, 1)?),
+            Field::Era | Field::DottedEra => {
                 self.before_christ = reader.word(name, &["AD", "BC", "A.D.", "B.C."], 0)? % 2 == 1;
             }
-            _ => self.clock_field(reader, name, &upper)?,
+            _ => self.clock_field(reader, written)?,
         }
         Ok(())
     }
 
     /// SQLSTATE 22007 where a date is told half by ISO weeks and half by months.
-    fn check_convention(&mut self, upper: &str) -> Result<()> {
-        let by_iso_weeks = match upper {
-            "IYYY" | "IYY" | "IY" | "I" | "IW" | "ID" | "IDDD" => true,
-            "YYYY" | "YYY" | "YY" | "Y" | "Y,YYY" | "MM" | "MONTH" | "MON" | "RM" | "DD" | "DDD" | "D" | "WW" | "W" => {
-                false
-            }
+    fn check_convention(&mut self, field: Field) -> Result<()> {
+        let by_iso_weeks = match field {
+            Field::IsoYear(_) | Field::IsoWeek | Field::IsoDayOfWeek | Field::IsoDayOfYear => true,
+            Field::Year(_)
+            | Field::YearWithComma
+            | Field::Month
+            | Field::MonthName
+            | Field::ShortMonthName
+            | Field::RomanMonth
+            | Field::Day
+            | Field::DayOfYear
+            | Field::DayOfWeek
+            | Field::Week
+            | Field::WeekOfMonth => false,
             _ => return Ok(()),
         };
         match self.by_iso_weeks.replace(by_iso_weeks) {
@@ -201,31 +207,30 @@ impl Parts {
         }
     }
 
-    fn clock_field(&mut self, reader: &mut Reader<'_>, name: &str, upper: &str) -> Result<()> {
-        match upper {
-            "HH24" => set(&mut self.hour, reader.number(name, 2)?, name)?,
-            "HH" | "HH12" => {
+    fn clock_field(&mut self, reader: &mut Reader<'_>, written: &Written) -> Result<()> {
+        let name = written.name;
+        match written.field {
+            Field::Hour24 => set(&mut self.hour, reader.number(name, 2)?, name)?,
+            Field::Hour12 => {
                 self.half_day = true;
                 set(&mut self.hour, reader.number(name, 2)?, name)?;
             }
-            "AM" | "PM" | "A.M." | "P.M." => {
+            Field::HalfDay | Field::DottedHalfDay => {
                 self.afternoon = reader.word(name, &["AM", "PM", "A.M.", "P.M."], 0)? % 2 == 1;
                 self.half_day = true;
             }
-            "MI" => set(&mut self.minute, reader.number(name, 2)?, name)?,
-            "SS" => set(&mut self.second, reader.number(name, 2)?, name)?,
-            "MS" => set(&mut self.millis, read_fraction(reader, name, 3)?, name)?,
-            "US" => set(&mut self.micros, read_fraction(reader, name, 6)?, name)?,
-            "SSSS" | "SSSSS" => set(&mut self.second_of_day, reader.number(name, 0)?, name)?,
-            "TZH" => self.offset = Some(reader.number(name, 2)? * 3600),
-            "TZM" => {
+            Field::Minute => set(&mut self.minute, reader.number(name, 2)?, name)?,
+            Field::Second => set(&mut self.second, reader.number(name, 2)?, name)?,
+            Field::Millis => set(&mut self.millis, read_fraction(reader, name, 3)?, name)?,
+            Field::Fraction(digits) => {
+                set(&mut self.micros, read_fraction(reader, name, digits as usize)?, name)?;
+            }
+            Field::SecondOfDay => set(&mut self.second_of_day, reader.number(name, 0)?, name)?,
+            Field::ZoneHours => self.offset = Some(reader.number(name, 2)? * 3600),
+            Field::ZoneMinutes => {
                 let hours = self.offset.unwrap_or(0);
                 let minutes = reader.number(name, 2)? * 60;
                 self.offset = Some(if hours < 0 { hours - minutes } else { hours + minutes });
-            }
-            _ if upper.starts_with("FF") => {
-                let digits = upper[2..].parse().unwrap_or(6);
-                set(&mut self.micros, read_fraction(reader, name, digits)?, name)?;
             }
             _ => return Err(Error::unsupported(format!("format field \"{name}\" for reading"))),
         }

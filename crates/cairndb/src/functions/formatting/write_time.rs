@@ -1,6 +1,8 @@
 //! `to_char` of timestamps and intervals.
 
-use super::pattern::{DAYS, MONTHS, Piece, ROMAN_MONTHS, parse};
+use std::fmt::Write as _;
+
+use super::pattern::{DAYS, Field, MONTHS, Piece, ROMAN_MONTHS, Written, kept};
 use crate::Result;
 use crate::types::datetime::{
     Civil, JULIAN_EPOCH, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, Zone, day_of_week, day_of_year,
@@ -30,7 +32,7 @@ pub(super) fn timestamp_to_char(micros: i64, zone: Option<&Zone>, template: &str
     let zone = zone.map(|zone| (zone, micros));
     let civil = Civil::from_days(days);
     let moment = Moment { civil, days: Some(days), interval_days: 0, month: civil.month as i32, micros: time, zone };
-    Ok(Value::from(moment.show(template)))
+    Ok(Value::from(moment.show(&kept(template)?)))
 }
 
 /// Years and months of an interval stand for the calendar's.
@@ -39,21 +41,22 @@ pub(super) fn interval_to_char(interval: Interval, template: &str) -> Result<Val
     let civil = Civil { year: years.into(), month: months.unsigned_abs(), day: interval.days.unsigned_abs() };
     let interval_days = interval.days.into();
     let moment = Moment { civil, days: None, interval_days, month: months, micros: interval.micros, zone: None };
-    Ok(Value::from(moment.show(template)))
+    Ok(Value::from(moment.show(&kept(template)?)))
 }
 
 impl Moment<'_> {
-    fn show(&self, template: &str) -> String {
+    fn show(&self, pieces: &[Piece]) -> String {
         let mut out = String::new();
-        for piece in parse(template) {
+        for piece in pieces {
             match piece {
-                Piece::Literal(c) => out.push(c),
-                Piece::Field { name, fill, ordinal } => {
-                    let text = self.field(name, fill);
-                    out.push_str(&text);
-                    if let Some(suffix) = ordinal {
-                        let ending = ordinal_ending(&text);
-                        out.push_str(&if suffix == "TH" { ending.to_uppercase() } else { ending.to_string() });
+                Piece::Literal(c) => out.push(*c),
+                Piece::Field(written) => {
+                    let from = out.len();
+                    self.show_field(written, &mut out);
+                    if let Some(suffix) = written.ordinal {
+                        let ending = ordinal_ending(&out[from..]);
+                        let upper = ending.to_uppercase();
+                        out.push_str(if suffix == "TH" { &upper } else { ending });
                     }
                 }
             }
@@ -61,59 +64,86 @@ impl Moment<'_> {
         out
     }
 
-    fn field(&self, name: &str, fill: bool) -> String {
-        let number = |value: i64, width: usize| {
-            let width = if fill { width + usize::from(value < 0) } else { 0 };
-            format!("{value:0width$}")
-        };
-        let upper = name.to_uppercase();
-        self.clock_field(&upper, &number)
-            .or_else(|| self.word_field(name, &upper, fill))
-            .or_else(|| self.zone_field(name, &upper))
-            .unwrap_or_else(|| self.calendar_field(&upper, &number, fill))
+    fn show_field(&self, written: &Written, out: &mut String) {
+        match self.number(written.field, written.fill) {
+            Some((value, width)) => push_number(out, value, width),
+            None if written.field == Field::YearWithComma => {
+                let year = self.shown_year(self.civil.year);
+                // Writing to a text does not fail.
+                let _ = write!(out, "{},{:03}", year / 1000, year % 1000);
+            }
+            None => out.push_str(&self.word(written).or_else(|| self.zone(written)).unwrap_or_default()),
+        }
     }
 
-    fn clock_field(&self, name: &str, number: &dyn Fn(i64, usize) -> String) -> Option<String> {
+    /// Of a field that is a number: it, and how many places it has at least, a minus among them.
+    fn number(&self, field: Field, fill: bool) -> Option<(i64, usize)> {
+        let days = self.days.unwrap_or(0);
         let hours = self.micros / MICROS_PER_HOUR;
         let fraction = self.micros % MICROS_PER_SECOND;
-        // A minus is one of the places.
-        let digits = |places: usize| format!("{:0places$}", fraction / 10_i64.pow(6 - places as u32));
-        Some(match name {
-            "HH" | "HH12" => number(if hours % 12 == 0 { 12 } else { hours % 12 }, 2),
-            "HH24" => number(hours, 2),
-            "MI" => number(self.micros / MICROS_PER_MINUTE % 60, 2),
-            "SS" => number(self.micros / MICROS_PER_SECOND % 60, 2),
-            "MS" | "FF3" => digits(3),
-            "US" | "FF6" => digits(6),
-            "FF1" => digits(1),
-            "FF2" => digits(2),
-            "FF4" => digits(4),
-            "FF5" => digits(5),
-            "SSSS" | "SSSSS" => number(self.micros / MICROS_PER_SECOND, 0),
+        // Of an interval's days and of fractions a minus is one of the places.
+        let counted = |value: i64, places: usize| Some((value, if fill { places } else { 0 }));
+        let (value, places) = match field {
+            Field::Year(digits) => (last_digits(self.shown_year(self.civil.year), digits), digits as usize),
+            Field::IsoYear(digits) => (last_digits(self.shown_year(iso_week(days).0), digits), digits as usize),
+            Field::Century => (self.century(), 2),
+            Field::Quarter => ((i64::from(self.civil.month) + 2) / 3, 0),
+            Field::Month => (self.month.into(), 2),
+            Field::Week => ((day_of_year(days) - 1) / 7 + 1, 2),
+            Field::WeekOfMonth => ((i64::from(self.civil.day) - 1) / 7 + 1, 0),
+            Field::IsoWeek => (iso_week(days).1, 2),
+            Field::DayOfYear if self.days.is_none() => {
+                return counted((self.civil.year * 12 + i64::from(self.month)) * 30 + self.interval_days, 3);
+            }
+            Field::DayOfYear => (day_of_year(days), 3),
+            Field::IsoDayOfYear => (days - iso_week_start(iso_week(days).0, 1) + 1, 3),
+            Field::Day if self.days.is_none() => return counted(self.interval_days, 2),
+            Field::Day => (self.civil.day.into(), 2),
+            Field::DayOfWeek => (day_of_week(days) + 1, 0),
+            Field::IsoDayOfWeek => ((day_of_week(days) + 6) % 7 + 1, 0),
+            Field::Julian => (days + JULIAN_EPOCH, 0),
+            Field::Hour12 => (if hours % 12 == 0 { 12 } else { hours % 12 }, 2),
+            Field::Hour24 => (hours, 2),
+            Field::Minute => (self.micros / MICROS_PER_MINUTE % 60, 2),
+            Field::Second => (self.micros / MICROS_PER_SECOND % 60, 2),
+            Field::SecondOfDay => (self.micros / MICROS_PER_SECOND, 0),
+            Field::Millis => return Some((fraction / 1000, 3)),
+            Field::Fraction(digits) => return Some((fraction / 10_i64.pow(6 - digits), digits as usize)),
             _ => return None,
-        })
+        };
+        Some((value, if fill { places + usize::from(value < 0) } else { 0 }))
     }
 
-    fn word_field(&self, name: &str, upper: &str, fill: bool) -> Option<String> {
+    /// As people count them: before year 1 was year 1 BC.
+    fn shown_year(&self, year: i64) -> i64 {
+        if year > 0 || self.days.is_none() { year } else { 1 - year }
+    }
+
+    fn century(&self) -> i64 {
+        let century = (self.shown_year(self.civil.year) + 99) / 100;
+        if self.civil.year > 0 { century } else { -century }
+    }
+
+    fn word(&self, written: &Written) -> Option<String> {
         let afternoon = self.micros / MICROS_PER_HOUR % 24 >= 12;
         let before_christ = self.civil.year <= 0 && self.days.is_some();
-        let text = match upper {
-            "AM" | "PM" => if afternoon { "PM" } else { "AM" }.to_string(),
-            "A.M." | "P.M." => if afternoon { "P.M." } else { "A.M." }.to_string(),
-            "AD" | "BC" => if before_christ { "BC" } else { "AD" }.to_string(),
-            "A.D." | "B.C." => if before_christ { "B.C." } else { "A.D." }.to_string(),
-            "MONTH" => self.month_name(if fill { 9 } else { 0 })?,
-            "MON" => self.month_name(0)?.chars().take(3).collect(),
-            "DAY" => self.day_name(if fill { 9 } else { 0 }),
-            "DY" => self.day_name(0).chars().take(3).collect(),
-            "RM" => {
+        let text = match written.field {
+            Field::HalfDay => if afternoon { "PM" } else { "AM" }.to_string(),
+            Field::DottedHalfDay => if afternoon { "P.M." } else { "A.M." }.to_string(),
+            Field::Era => if before_christ { "BC" } else { "AD" }.to_string(),
+            Field::DottedEra => if before_christ { "B.C." } else { "A.D." }.to_string(),
+            Field::MonthName => self.month_name(if written.fill { 9 } else { 0 })?,
+            Field::ShortMonthName => self.month_name(0)?.chars().take(3).collect(),
+            Field::DayName => self.day_name(if written.fill { 9 } else { 0 }),
+            Field::ShortDayName => self.day_name(0).chars().take(3).collect(),
+            Field::RomanMonth => {
                 let roman = self.roman_month().unwrap_or("");
-                let width = if fill && !roman.is_empty() { 4 } else { 0 };
+                let width = if written.fill && !roman.is_empty() { 4 } else { 0 };
                 format!("{roman:<width$}")
             }
             _ => return None,
         };
-        let mut letters = name.chars().filter(|c| c.is_alphabetic());
+        let mut letters = written.name.chars().filter(|c| c.is_alphabetic());
         Some(match (letters.next().is_some_and(char::is_uppercase), letters.next().is_some_and(char::is_uppercase)) {
             (true, true) => text.to_uppercase(),
             (false, _) => text.to_lowercase(),
@@ -148,62 +178,42 @@ impl Moment<'_> {
         format!("{:<width$}", DAYS[day % 7])
     }
 
-    fn zone_field(&self, name: &str, upper: &str) -> Option<String> {
+    fn zone(&self, written: &Written) -> Option<String> {
         let Some((zone, instant)) = self.zone else {
-            return match upper {
-                "TZ" => Some(String::new()),
-                "TZH" | "OF" => Some("+00".to_string()),
-                "TZM" => Some("00".to_string()),
+            return match written.field {
+                Field::ZoneHours | Field::Offset => Some("+00".to_string()),
+                Field::ZoneMinutes => Some("00".to_string()),
                 _ => None,
             };
         };
         let offset = zone.offset_at(instant);
-        Some(match upper {
-            "TZ" if name == "tz" => zone.abbreviation_at(instant).to_lowercase(),
-            "TZ" => zone.abbreviation_at(instant),
-            "TZH" => offset_text(offset)[..3].to_string(),
-            "TZM" => format!("{:02}", offset.abs() / 60 % 60),
+        Some(match written.field {
+            Field::Zone if written.name == "tz" => zone.abbreviation_at(instant).to_lowercase(),
+            Field::Zone => zone.abbreviation_at(instant),
+            Field::ZoneHours => offset_text(offset)[..3].to_string(),
+            Field::ZoneMinutes => format!("{:02}", offset.abs() / 60 % 60),
             // To the minute.
-            "OF" => offset_text(offset - offset % 60),
+            Field::Offset => offset_text(offset - offset % 60),
             _ => return None,
         })
     }
+}
 
-    fn calendar_field(&self, name: &str, number: &dyn Fn(i64, usize) -> String, fill: bool) -> String {
-        // Of an interval's days a minus is one of the places.
-        let counted = |value: i64, places: usize| format!("{value:0places$}", places = if fill { places } else { 0 });
-        let days = self.days.unwrap_or(0);
-        let shown = |year: i64| if year > 0 || self.days.is_none() { year } else { 1 - year };
-        let year = shown(self.civil.year);
-        let iso_year = shown(iso_week(days).0);
-        let century = if self.civil.year > 0 { (year + 99) / 100 } else { -((year + 99) / 100) };
-        match name {
-            "Y,YYY" => format!("{},{:03}", year / 1000, year % 1000),
-            "YYYY" => number(year, 4),
-            "YYY" => number(year % 1000, 3),
-            "YY" => number(year % 100, 2),
-            "Y" => number(year % 10, 1),
-            "IYYY" => number(iso_year, 4),
-            "IYY" => number(iso_year % 1000, 3),
-            "IY" => number(iso_year % 100, 2),
-            "I" => number(iso_year % 10, 1),
-            "MM" => number(self.month.into(), 2),
-            "DDD" => match self.days {
-                Some(days) => number(day_of_year(days), 3),
-                None => counted((self.civil.year * 12 + i64::from(self.month)) * 30 + self.interval_days, 3),
-            },
-            "IDDD" => number(days - iso_week_start(iso_week(days).0, 1) + 1, 3),
-            "DD" if self.days.is_none() => counted(self.interval_days, 2),
-            "DD" => number(self.civil.day.into(), 2),
-            "D" => number(day_of_week(days) + 1, 0),
-            "ID" => number((day_of_week(days) + 6) % 7 + 1, 0),
-            "W" => number((i64::from(self.civil.day) - 1) / 7 + 1, 0),
-            "WW" => number((day_of_year(days) - 1) / 7 + 1, 2),
-            "IW" => number(iso_week(days).1, 2),
-            "Q" => number((i64::from(self.civil.month) + 2) / 3, 0),
-            "CC" => number(century, 2),
-            "J" => number(days + JULIAN_EPOCH, 0),
-            _ => String::new(),
+/// All of a year, or its last digits.
+fn last_digits(year: i64, digits: u32) -> i64 {
+    if digits == 4 { year } else { year % 10_i64.pow(digits) }
+}
+
+/// As `{value:0width$}`, for the numbers of a digit or two or four that most are.
+fn push_number(out: &mut String, value: i64, width: usize) {
+    let place = |unit: i64| char::from(b'0' + (value / unit % 10) as u8);
+    match (value, width) {
+        (0..10, 0 | 1) => out.push(place(1)),
+        (0..100, 2) => out.extend([place(10), place(1)]),
+        (0..10_000, 4) => out.extend([place(1000), place(100), place(10), place(1)]),
+        _ => {
+            // Writing to a text does not fail.
+            let _ = write!(out, "{value:0width$}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::types::{
     Array, Composite, DataType, DateStyle, Document, EvalContext, JsonBuilder, JsonKind, Numeric, TextStyle, Value,
-    check_depth, from_text, to_text, write_quoted, write_text,
+    check_depth, from_text, hstore_json, to_text, write_quoted, write_text,
 };
 
 use super::refuse;
@@ -38,6 +38,7 @@ pub(in crate::functions) fn write_value(value: &Value, context: &EvalContext, ou
         Value::Jsonb(_) => write_text(value, context, out),
         Value::Composite(row) => write_row(row, context, "", out),
         Value::Array(array) => write_array(array, context, "", out),
+        Value::Hstore(of) => out.push_str(&hstore_json(of, false)),
         value if is_number(value) => write_text(value, context, out),
         value => write_quoted(&text_of(value, context), out),
     }
@@ -135,6 +136,17 @@ pub(in crate::functions) fn push_value(value: &Value, context: &EvalContext, out
                 }
             });
             return result;
+        }
+        Value::Hstore(of) => {
+            out.begin_object()?;
+            for (key, value) in of.pairs() {
+                out.key(key);
+                match value {
+                    Some(value) => out.string(value),
+                    None => out.null(),
+                }
+            }
+            out.end()?;
         }
         value if is_number(value) => out.number(&Numeric::parse(&to_text(value, context))?),
         value => out.string(&text_of(value, context)),

@@ -5,12 +5,13 @@
 mod pattern;
 mod similar;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::beginning::PatternKind;
 use super::catalogue::Catalogue;
+use super::kept::Kept;
+use super::matching::{Matching, Written};
 use super::support::{call, check_length, invalid_parameter, wrong_arguments};
 use super::{Declared, SetRows};
 use crate::types::{Array, DataType, EvalContext, Value};
@@ -19,8 +20,6 @@ use pattern::{Found, Pattern};
 
 const TEXT: DataType = DataType::Text;
 const INT: DataType = DataType::Integer;
-/// Compiled expressions that a thread keeps.
-const KEPT: usize = 8;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     similar::register(catalogue);
@@ -31,13 +30,21 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     // Of `char(n)` an expression sees the blanks, too.
     let padded: &[DataType] = const { &[DataType::Char(0), TEXT] };
     for args in [pair, padded] {
+        let tells = |folds_case, negated| Matching { written: Written::Expression, folds_case, negated };
         let matching = catalogue.add("~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(Value::Boolean)));
+        matching.matching(tells(false, false));
         if args == pair {
             matching.pattern(PatternKind::Expression);
         }
-        catalogue.add("~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(Value::Boolean)));
-        catalogue.add("!~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(|m| Value::Boolean(!m))));
-        catalogue.add("!~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(|m| Value::Boolean(!m))));
+        catalogue
+            .add("~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(Value::Boolean)))
+            .matching(tells(true, false));
+        catalogue
+            .add("!~", args, boolean, call!((Text a, Text p) matches(a, p, "").map(|m| Value::Boolean(!m))))
+            .matching(tells(false, true));
+        catalogue
+            .add("!~*", args, boolean, call!((Text a, Text p) matches(a, p, "i").map(|m| Value::Boolean(!m))))
+            .matching(tells(true, true));
     }
     for args in [pair, flagged] {
         catalogue.add("regexp_like", args, boolean, |args, _| {
@@ -45,10 +52,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             matches(call.text, call.pattern, call.flags).map(Value::Boolean)
         });
         catalogue.add("regexp_match", args, texts, first_groups);
-        catalogue.add("regexp_split_to_array", args, texts, |args, _| {
-            let parts = split("regexp_split_to_array", args)?;
-            Ok(Value::Array(Arc::new(Array::new(TEXT, parts))))
-        });
+        catalogue.add("regexp_split_to_array", args, texts, |args, _| split_to_array("regexp_split_to_array", args));
         let declared: Vec<Declared> = args.iter().copied().map(Declared::Type).collect();
         catalogue.add_rows("regexp_matches", &declared, &[("", Declared::Type(texts))], |function, args, _| {
             Ok(SetRows::of(1, rows_of_matches(&function.name, args)?))
@@ -211,7 +215,26 @@ impl<'p, 't> Matches<'p, 't> {
     }
 }
 
-fn matches(text: &str, pattern: &str, flags: &str) -> Result<bool> {
+/// A compiled expression, for a caller that has many texts.
+#[derive(Debug)]
+pub(crate) struct Expression(Pattern);
+
+impl Expression {
+    /// Compiles.
+    ///
+    /// # Errors
+    /// SQLSTATE 2201B.
+    pub(crate) fn new(pattern: &str, folds_case: bool) -> Result<Expression> {
+        Pattern::new(pattern, if folds_case { "i" } else { "" }).map(Expression)
+    }
+
+    /// Whether it matches somewhere in the text, which is UTF-8.
+    pub(crate) fn is_match(&self, text: &[u8]) -> Result<bool> {
+        self.0.is_match(&String::from_utf8_lossy(text))
+    }
+}
+
+pub(super) fn matches(text: &str, pattern: &str, flags: &str) -> Result<bool> {
     compiled(pattern, flags)?.is_match(text)
 }
 
@@ -225,7 +248,7 @@ fn first_group(text: &str, pattern: &str) -> Result<Value> {
     Ok(part.map_or(Value::Null, |(from, to)| Value::text(&text[from..to])))
 }
 
-fn first_groups(args: &[Value], _: &EvalContext) -> Result<Value> {
+pub(super) fn first_groups(args: &[Value], _: &EvalContext) -> Result<Value> {
     let call = Call::new("regexp_match", args, [])?;
     let pattern = compiled(call.pattern, call.flags)?;
     let mut matches = Matches::new(&pattern, call.text, Some(0));
@@ -264,7 +287,7 @@ fn regexp_instr(args: &[Value], _: &EvalContext) -> Result<Value> {
 
 /// The first match, with the flag `g` all of them, or with a number that one (0: all), replaced; `\1` to `\9` and `\&` in
 /// the replacement stand for what matched.
-fn regexp_replace(args: &[Value], _: &EvalContext) -> Result<Value> {
+pub(super) fn regexp_replace(args: &[Value], _: &EvalContext) -> Result<Value> {
     let [Value::Text(text), Value::Text(pattern), Value::Text(to), rest @ ..] = args else {
         return Err(wrong_arguments(args));
     };
@@ -328,7 +351,7 @@ fn expand(to: &str, text: &str, found: &Found, out: &mut String) {
 }
 
 /// The text between the matches. Empty ones at the text's ends, or just behind another match, separate nothing.
-fn split(function: &str, args: &[Value]) -> Result<Vec<Value>> {
+pub(super) fn split(function: &str, args: &[Value]) -> Result<Vec<Value>> {
     let call = Call::new(function, args, [])?;
     let pattern = compiled(call.pattern, call.flags)?;
     let mut matches = Matches::new(&pattern, call.text, Some(0));
@@ -345,8 +368,12 @@ fn split(function: &str, args: &[Value]) -> Result<Vec<Value>> {
     Ok(parts)
 }
 
+pub(super) fn split_to_array(function: &str, args: &[Value]) -> Result<Value> {
+    Ok(Value::Array(Arc::new(Array::new(TEXT, split(function, args)?))))
+}
+
 /// The groups of the first match, or of each.
-fn rows_of_matches(name: &str, args: &[Value]) -> Result<Vec<Value>> {
+pub(super) fn rows_of_matches(name: &str, args: &[Value]) -> Result<Vec<Value>> {
     let flags = args.get(2).and_then(Value::as_str).unwrap_or("");
     let is_global = flags.contains('g');
     let call = Call::new(name, &args[..args.len().min(2)], [])?;
@@ -363,24 +390,9 @@ fn rows_of_matches(name: &str, args: &[Value]) -> Result<Vec<Value>> {
 }
 
 thread_local! {
-    /// Most recent last.
-    static COMPILED: RefCell<Vec<(String, String, Rc<Pattern>)>> = const { RefCell::new(Vec::new()) };
+    static COMPILED: Kept<Pattern> = const { Kept::new() };
 }
 
 fn compiled(pattern: &str, flags: &str) -> Result<Rc<Pattern>> {
-    let known = COMPILED.with_borrow(|compiled| {
-        let found = compiled.iter().find(|(p, f, _)| p == pattern && f == flags);
-        found.map(|(_, _, pattern)| pattern.clone())
-    });
-    if let Some(pattern) = known {
-        return Ok(pattern);
-    }
-    let made = Rc::new(Pattern::new(pattern, flags)?);
-    COMPILED.with_borrow_mut(|compiled| {
-        if compiled.len() == KEPT {
-            compiled.remove(0);
-        }
-        compiled.push((pattern.to_string(), flags.to_string(), made.clone()));
-    });
-    Ok(made)
+    COMPILED.with(|kept| kept.get(pattern, flags, || Pattern::new(pattern, flags)))
 }

@@ -53,6 +53,11 @@ fn refuse_functions(plan: &LogicalPlan, refused: &mut Option<String>) {
     if let LogicalPlan::Modify { .. } = plan {
         refused.get_or_insert_with(|| "It changes rows.".to_owned());
     }
+    if let LogicalPlan::SystemScan { relation, .. } = plan
+        && relation.changes_unseen()
+    {
+        refused.get_or_insert_with(|| changes_unseen(relation.name()));
+    }
     inputs(plan).into_iter().for_each(|(input, _)| refuse_functions(input, refused));
 }
 

@@ -205,6 +205,8 @@ fn width(value: &Value) -> usize {
         Value::Text(text) => text.len(),
         Value::Bytea(bytes) => bytes.len(),
         Value::Json(text) => text.len(),
+        Value::Citext(text) => text.as_str().len(),
+        Value::Hstore(of) => of.byte_len(),
         Value::Jsonb(document) => document.as_bytes().len(),
         Value::JsonPath(_) => 32,
         Value::Composite(row) => row.memory_bytes(),

@@ -1,5 +1,6 @@
 //! A session's part in the channels: what its open transaction says, and what it hears.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -15,7 +16,9 @@ use crate::session::advisory::SessionLocks;
 use crate::session::shared::Shared;
 use crate::state::SaidMark;
 use crate::sync::{Mutex, MutexGuard};
-use crate::types::{Advisory, Builds, Generator, LockScope, Server, SessionServices, SettingChange, ShownSettings};
+use crate::types::{
+    Advisory, Builds, Generator, LockScope, ObjectId, Server, SessionServices, SettingChange, ShownSettings, Uses,
+};
 use crate::{Error, Result, SqlState};
 
 /// See the module. Shared with the functions that the session's statements call.
@@ -250,6 +253,10 @@ impl SessionServices for SessionChannels {
 
     fn builds(&self) -> Result<Arc<Builds>> {
         Ok(self.shared()?.builds.clone())
+    }
+
+    fn uses(&self) -> Result<HashMap<ObjectId, Uses>> {
+        Ok(self.shared()?.uses.all())
     }
 
     fn warn(&self, message: String) {

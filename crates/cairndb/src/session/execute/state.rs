@@ -157,6 +157,7 @@ impl Session {
             sparing: false,
             analyze: false,
             buffers: false,
+            uses: Some(self.uses.clone()),
         };
         if state.catalog.has_routines() {
             let runner = Arc::new(self.runner(&context, state, &session));

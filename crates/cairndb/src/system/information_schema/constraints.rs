@@ -3,7 +3,8 @@
 use super::{CONSTRAINT, DOMAIN, Named, TABLE, located};
 use crate::Value;
 use crate::catalog::{Catalog, Check, Column, Deferral, ForeignKey, ObjectId, Table, UserType};
-use crate::system::describe;
+use crate::system::ExpressionOver;
+use crate::system::describe::{self, Telling};
 use crate::system::reg::schema_oid;
 use crate::system::{Rows, maybe, oid_of, schema_name, text, yes_or_no};
 
@@ -129,10 +130,16 @@ pub(super) fn referential_constraints(catalog: &Catalog, rows: &mut Rows) {
 }
 
 pub(super) fn check_constraints(catalog: &Catalog, rows: &mut Rows) {
-    let of_tables = catalog.tables().flat_map(|table| table.checks.iter().map(|check| (table.schema, check)));
-    let of_domains = domain_checks(catalog).map(|(of, check)| (of.schema, check));
-    for (schema, check) in of_tables.chain(of_domains) {
-        let said = describe::check(catalog, check, false);
+    let of_tables = catalog
+        .tables()
+        .flat_map(|table| table.checks.iter().map(move |check| (table.schema, check, ExpressionOver::Table(table))));
+    let of_domains = domain_checks(catalog).map(|(of, check)| {
+        let over = of.domain().map_or(ExpressionOver::Nothing, |domain| ExpressionOver::Value(domain.base));
+        (of.schema, check, over)
+    });
+    let told = Telling::new(catalog, rows.bound);
+    for (schema, check, over) in of_tables.chain(of_domains) {
+        let said = describe::check(told, check, over);
         let mut row = located(CONSTRAINT, catalog, schema, &check.name);
         row.push(("check_clause", text(said.trim_start_matches("CHECK "))));
         rows.put_known(row);

@@ -7,7 +7,7 @@ use super::types::{self, TypeName};
 use super::{DOMAIN, Named, TABLE, located, number};
 use crate::Value;
 use crate::catalog::{Catalog, Column, ObjectId, Relation, TriggerEvent, UserType, View};
-use crate::system::describe;
+use crate::system::describe::{self, Telling};
 use crate::system::reg::OWNER;
 use crate::system::{BoundViews, Rows, maybe, text, yes_or_no};
 use crate::types::DataType;
@@ -167,13 +167,14 @@ fn rest(catalog: &Catalog, of: &ColumnOf<'_>, updatable: &mut Updatable) -> Name
     let mut row =
         vec![("dtd_identifier", Value::text(of.number.to_string())), ("is_self_referencing", yes_or_no(false))];
     row.extend(of.domain.into_iter().flat_map(|domain| located(DOMAIN, catalog, domain.schema, &domain.name)));
+    let told = Telling::new(catalog, updatable.bound);
     match of.of {
-        Origin::Table(column) => row.extend(of_table(catalog, column, of.domain)),
+        Origin::Table(column) => row.extend(of_table(told, column, of.domain)),
         Origin::View(view) => {
             let at = of.number - 1;
             let default = view.defaults.get(&at).map(|of| catalog.text_of(of));
             row.extend([
-                ("column_default", maybe(default.map(|text| describe::typed(&text, of.data_type)))),
+                ("column_default", maybe(default.map(|text| told.value(&text, of.data_type)))),
                 ("is_nullable", yes_or_no(true)),
                 ("is_identity", yes_or_no(false)),
                 ("identity_cycle", yes_or_no(false)),
@@ -186,21 +187,22 @@ fn rest(catalog: &Catalog, of: &ColumnOf<'_>, updatable: &mut Updatable) -> Name
 }
 
 /// What only the column of a table says.
-fn of_table(catalog: &Catalog, column: &Column, domain: Option<&UserType>) -> Named {
+fn of_table(told: Telling<'_>, column: &Column, domain: Option<&UserType>) -> Named {
+    let catalog = told.catalog;
     let domain_refuses_null = domain.and_then(UserType::domain).is_some_and(|domain| domain.not_null);
     let identity = column.identity;
     let values = identity.and_then(|identity| catalog.sequence_by_id(identity.sequence));
     let generated = column.generated.as_ref().map(|generated| catalog.text_of(&generated.definition));
-    let told = |value: Option<i64>| maybe(value.map(|value| value.to_string()));
+    let number = |value: Option<i64>| maybe(value.map(|value| value.to_string()));
     vec![
-        ("column_default", maybe(describe::default(catalog, column))),
+        ("column_default", maybe(describe::default(told, column))),
         ("is_nullable", yes_or_no(!column.not_null && !domain_refuses_null)),
         ("is_identity", yes_or_no(identity.is_some())),
         ("identity_generation", maybe(identity.map(|of| if of.always { "ALWAYS" } else { "BY DEFAULT" }).map(text))),
-        ("identity_start", told(values.map(|of| of.start))),
-        ("identity_increment", told(values.map(|of| of.increment))),
-        ("identity_maximum", told(values.map(|of| of.max))),
-        ("identity_minimum", told(values.map(|of| of.min))),
+        ("identity_start", number(values.map(|of| of.start))),
+        ("identity_increment", number(values.map(|of| of.increment))),
+        ("identity_maximum", number(values.map(|of| of.max))),
+        ("identity_minimum", number(values.map(|of| of.min))),
         ("identity_cycle", yes_or_no(values.is_some_and(|of| of.cycle))),
         ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
         ("generation_expression", maybe(generated)),
@@ -214,7 +216,7 @@ pub(super) fn views(catalog: &Catalog, rows: &mut Rows) {
         let check = view.check.map_or("NONE".to_owned(), |check| check.name().to_ascii_uppercase());
         let mut row = located(TABLE, catalog, view.schema, &view.name);
         row.extend([
-            ("view_definition", Value::text(catalog.view_text(view))),
+            ("view_definition", Value::text(Telling::new(catalog, rows.bound).view(view, 0))),
             ("check_option", Value::text(check)),
             ("is_updatable", is_updatable.clone()),
             ("is_insertable_into", is_updatable),

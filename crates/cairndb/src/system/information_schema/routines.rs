@@ -7,7 +7,7 @@ use crate::catalog::{
     Catalog, OfDomain, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter, Trigger, TriggerEvent, Triggered,
 };
 use crate::functions::Volatility;
-use crate::system::describe::{self, in_parentheses};
+use crate::system::describe::{self, Telling, in_parentheses};
 use crate::system::{Rows, maybe, oid_of, schema_name, text, yes_or_no};
 use crate::types::DataType;
 
@@ -101,12 +101,21 @@ fn result_name(catalog: &Catalog, of: &Routine) -> TypeName {
     }
 }
 
+/// An aggregate is neither.
+fn routine_type(of: &Routine) -> Value {
+    match of.kind {
+        RoutineKind::Function => text("FUNCTION"),
+        RoutineKind::Procedure => text("PROCEDURE"),
+        RoutineKind::Aggregate => Value::Null,
+    }
+}
+
 pub(super) fn routines(catalog: &Catalog, rows: &mut Rows) {
     for of in catalog.routines().filter_map(|function| function.routine()) {
         let mut row = located_in(catalog, SPECIFIC, schema_name(catalog, of.schema), specific_name(of));
         row.extend(located(ROUTINE, catalog, of.schema, &of.name));
         row.extend([
-            ("routine_type", text(if has_result(of) { "FUNCTION" } else { "PROCEDURE" })),
+            ("routine_type", routine_type(of)),
             ("routine_body", text(if describe::language(of) == "sql" { "SQL" } else { "EXTERNAL" })),
             ("routine_definition", text(&of.body)),
             ("external_language", Value::text(describe::language(of).to_uppercase())),
@@ -133,6 +142,7 @@ pub(super) fn routines(catalog: &Catalog, rows: &mut Rows) {
 }
 
 pub(super) fn parameters(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for of in catalog.routines().filter_map(|function| function.routine()) {
         for (at, parameter) in (1..).zip(&of.parameters) {
             let mode = match parameter.shown_mode() {
@@ -150,7 +160,7 @@ pub(super) fn parameters(catalog: &Catalog, rows: &mut Rows) {
                 ("as_locator", yes_or_no(false)),
                 ("parameter_name", maybe(parameter.name.as_deref().map(text))),
                 ("dtd_identifier", Value::text(at.to_string())),
-                ("parameter_default", maybe(default.map(|text| describe::typed(&text, parameter.data_type)))),
+                ("parameter_default", maybe(default.map(|text| told.value(&text, parameter.data_type)))),
             ]);
             rows.put_known(row);
         }

@@ -5,7 +5,7 @@ use super::routines::{self, specific_name};
 use super::{COLLATION, DOMAIN, Named, OBJECT, UDT, located, located_in, number};
 use crate::Value;
 use crate::catalog::{Catalog, Table, TypeKind, UserType};
-use crate::system::describe;
+use crate::system::describe::Telling;
 use crate::system::{Rows, maybe, schema_name, text, type_schema, yes_or_no};
 use crate::types::DataType;
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
@@ -24,7 +24,7 @@ impl TypeName {
     pub(super) fn of(data_type: DataType) -> TypeName {
         let standard = match data_type {
             DataType::Array(_) => "ARRAY",
-            DataType::Enum(_) => USERS,
+            DataType::Citext(_) | DataType::Hstore(_) | DataType::Enum(_) => USERS,
             DataType::Composite(_) if type_schema(data_type) != "pg_catalog" => USERS,
             _ => data_type.base().type_name(),
         };
@@ -138,6 +138,7 @@ fn collation(catalog: &Catalog, data_type: DataType) -> Named {
 }
 
 pub(super) fn domains(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for of in catalog.types() {
         let Some(domain) = of.domain() else { continue };
         let default = domain.default.as_ref().map(|default| catalog.text_of(default));
@@ -145,7 +146,7 @@ pub(super) fn domains(catalog: &Catalog, rows: &mut Rows) {
         row.extend(TypeName::under(catalog, of).told(catalog));
         row.extend(sizes(catalog, domain.base, Some(of)));
         row.extend([
-            ("domain_default", maybe(default.map(|text| describe::typed(&text, domain.base)))),
+            ("domain_default", maybe(default.map(|text| told.value(&text, domain.base)))),
             ("dtd_identifier", text("1")),
         ]);
         if domain.base.is_array() && domain.parent.is_none() {

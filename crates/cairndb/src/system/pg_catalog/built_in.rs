@@ -2,10 +2,14 @@
 //! elsewhere. What is a syntax of its own (`coalesce`, `greatest`, `trim`) has no row in either.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use crate::functions::{Declared, Function, Parallel, Parameter, Volatility, aggregate_overloads, overloads};
+use super::rows::operator_of;
+use crate::functions::{
+    Declared, Function, Parallel, Parameter, Volatility, aggregate_overloads, exact_overload, overloads,
+};
 use crate::system::entries;
+use crate::types::DataType;
 
 /// A row of `pg_proc`.
 #[derive(Debug)]
@@ -124,6 +128,41 @@ impl BuiltIn {
 pub(crate) fn listed(name: &str) -> impl Iterator<Item = Vec<Declared>> {
     let takes = |of: &&BuiltIn| of.arguments.iter().map(|oid| Declared::of_oid(*oid)).collect();
     named(name).iter().filter(|of| of.kind == "f").filter_map(takes)
+}
+
+/// A function that aggregates may name.
+pub(crate) struct Listed {
+    pub(crate) oid: u32,
+    pub(crate) arguments: Vec<Declared>,
+    pub(crate) returns: Declared,
+    pub(crate) strict: bool,
+}
+
+/// Those of a name that give one value, as far as there are values of their types.
+pub(crate) fn callees(name: &str) -> impl Iterator<Item = Listed> {
+    named(name).iter().filter(|of| of.kind == "f" && !of.promised().set).filter_map(|of| {
+        Some(Listed {
+            oid: u32::try_from(of.oid).ok()?,
+            arguments: of.arguments.iter().map(|oid| Declared::of_oid(*oid)).collect::<Option<_>>()?,
+            returns: Declared::of_oid(of.returns)?,
+            strict: of.promised().strict,
+        })
+    })
+}
+
+/// What a function of PostgreSQL's is here for these types, and whether it is not called with NULL: an entry of its name, the operator
+/// whose function it is, or, of two values of a type, the greater or the less of them. `None`: it is not here.
+pub(crate) fn callee(oid: u32, types: &[DataType]) -> Option<(Arc<Function>, bool)> {
+    let of = built_in(oid.into())?;
+    let operator = || exact_overload(operator_of(oid)?, types);
+    let extreme = || {
+        let larger = of.name.ends_with("larger").then_some("greatest");
+        let name = larger.or_else(|| of.name.ends_with("smaller").then_some("least"))?;
+        exact_overload(name, types).filter(|_| types.len() == 2)
+    };
+    let function = exact_overload(of.name, types).filter(|function| function.is_built_in());
+    let function = function.or_else(operator).or_else(extreme)?;
+    Some((function, of.promised().strict))
 }
 
 static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static BuiltIn>>> = LazyLock::new(|| {

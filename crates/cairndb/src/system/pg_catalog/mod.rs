@@ -5,8 +5,9 @@ mod built_in;
 mod rows;
 mod statistics;
 
-pub(crate) use built_in::listed;
 pub(super) use built_in::{BUILT_IN, BuiltIn, Names, built_in, named};
+pub(crate) use built_in::{callee, callees, listed};
+pub(super) use rows::{is_function_cast, operators};
 pub(super) use statistics::STATISTICS;
 
 use super::{Made, asked, served};

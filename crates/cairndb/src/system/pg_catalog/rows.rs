@@ -19,7 +19,8 @@ use super::built_in::named;
 use crate::system::listed::oid_of_relation;
 
 pub(super) use constraints::{pg_constraint, pg_depend, pg_description, pg_shdescription};
-pub(super) use operators::{pg_aggregate, pg_cast, pg_operator};
+pub(in crate::system) use operators::{is_function_cast, operators};
+pub(super) use operators::{operator_of, pg_aggregate, pg_cast, pg_operator};
 pub(super) use relations::{
     expression_name, pg_attrdef, pg_attribute, pg_class, pg_index, pg_namespace, pg_rewrite, pg_sequence,
 };
@@ -114,7 +115,7 @@ fn length(data_type: DataType) -> i16 {
 fn collation(data_type: DataType) -> i64 {
     match data_type.element().unwrap_or(data_type) {
         DataType::Name => C_COLLATION,
-        data_type if data_type.is_string() => DEFAULT_COLLATION,
+        data_type if data_type.is_string() || matches!(data_type, DataType::Citext(_)) => DEFAULT_COLLATION,
         _ => 0,
     }
 }

@@ -1,5 +1,7 @@
 //! Statistics: what the database counts of itself. What it does not count is NULL.
 
+use std::collections::HashMap;
+
 use super::Made;
 use super::rows::{expression_name, oid};
 use crate::Value;
@@ -8,7 +10,7 @@ use crate::system::Rows;
 use crate::system::{asked, served};
 use crate::system::{schema_name, text};
 use crate::types::DataType::{self, Real, Text};
-use crate::types::{Array, EvalContext, to_text};
+use crate::types::{Array, EvalContext, Uses, to_text};
 
 /// What makes the rows of statistics. (In `pg_stats` values of any type are texts of arrays: they have no type of their own here.)
 pub(in crate::system) const STATISTICS: &[(&str, Made)] = &[
@@ -16,14 +18,14 @@ pub(in crate::system) const STATISTICS: &[(&str, Made)] = &[
     ("pg_stat_activity", Made::Served(&served::ACTIVITY)),
     ("pg_stat_database", Made::Served(&served::COUNTED)),
     ("pg_stat_statements", Made::Served(&served::STATEMENTS)),
-    ("pg_stat_all_tables", Made::Rows(all_tables)),
-    ("pg_stat_user_tables", Made::Rows(all_tables)),
+    ("pg_stat_all_tables", Made::Counted(all_tables)),
+    ("pg_stat_user_tables", Made::Counted(all_tables)),
     ("pg_statio_all_tables", Made::Rows(all_tables_blocks)),
     ("pg_statio_user_tables", Made::Rows(all_tables_blocks)),
-    ("pg_stat_all_indexes", Made::Rows(all_indexes)),
-    ("pg_stat_user_indexes", Made::Rows(all_indexes)),
-    ("pg_statio_all_indexes", Made::Rows(all_indexes)),
-    ("pg_statio_user_indexes", Made::Rows(all_indexes)),
+    ("pg_stat_all_indexes", Made::Counted(all_indexes)),
+    ("pg_stat_user_indexes", Made::Counted(all_indexes)),
+    ("pg_statio_all_indexes", Made::Rows(all_indexes_blocks)),
+    ("pg_statio_user_indexes", Made::Rows(all_indexes_blocks)),
     ("pg_statio_all_sequences", Made::Rows(all_sequences)),
     ("pg_statio_user_sequences", Made::Rows(all_sequences)),
     ("pg_stat_progress_create_index", Made::Function(&asked::BUILDS)),
@@ -97,9 +99,44 @@ fn said(catalog: &Catalog, id: ObjectId, schema: ObjectId, name: &str) -> Vec<(&
     vec![("relid", oid(id)), ("schemaname", schema_name(catalog, schema)), ("relname", text(name))]
 }
 
+/// How often tables and indexes were used since the database was opened; what is a session's own is not counted.
+struct Counted(Option<HashMap<ObjectId, Uses>>);
+
+impl Counted {
+    fn of(rows: &Rows) -> Counted {
+        Counted(rows.uses())
+    }
+
+    fn of_all(&self, ids: impl IntoIterator<Item = ObjectId>) -> Option<Uses> {
+        let counted = self.0.as_ref()?;
+        let mut all = Uses::default();
+        for id in ids {
+            if id.is_temporary() {
+                return None;
+            }
+            all += counted.get(&id).copied().unwrap_or_default();
+        }
+        Some(all)
+    }
+}
+
+fn number(uses: Option<Uses>, of: fn(Uses) -> u64) -> Value {
+    uses.map_or(Value::Null, |uses| Value::BigInt(of(uses).cast_signed()))
+}
+
 fn all_tables(catalog: &Catalog, rows: &mut Rows) {
+    let uses = Counted::of(rows);
     for table in rows.tables(catalog) {
         let mut row = said(catalog, table.id, table.schema, &table.name);
+        let whole = uses.of_all([table.id]);
+        row.extend([("seq_scan", number(whole, |of| of.scans)), ("seq_tup_read", number(whole, |of| of.read))]);
+        // As in PostgreSQL, NULL where there is no index.
+        let by_index = uses.of_all(table.all_indexes().map(|index| index.id));
+        let by_index = by_index.filter(|_| table.all_indexes().next().is_some());
+        row.extend([
+            ("idx_scan", number(by_index, |of| of.scans)),
+            ("idx_tup_fetch", number(by_index, |of| of.fetched)),
+        ]);
         let counted = table.statistics.as_ref().map_or(0, |of| of.rows as i64);
         // What is overwritten or deleted leaves nothing behind.
         row.extend([("n_live_tup", Value::BigInt(counted)), ("n_dead_tup", Value::BigInt(0))]);
@@ -114,6 +151,20 @@ fn all_tables_blocks(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn all_indexes(catalog: &Catalog, rows: &mut Rows) {
+    let counted = Counted::of(rows);
+    for table in rows.tables(catalog) {
+        for index in table.all_indexes() {
+            let mut row = said(catalog, table.id, table.schema, &table.name);
+            row.extend([("indexrelid", oid(index.id)), ("indexrelname", text(&index.name))]);
+            let uses = counted.of_all([index.id]);
+            row.extend([("idx_scan", number(uses, |of| of.scans)), ("idx_tup_read", number(uses, |of| of.read))]);
+            row.push(("idx_tup_fetch", number(uses, |of| of.fetched)));
+            rows.put_known(row);
+        }
+    }
+}
+
+fn all_indexes_blocks(catalog: &Catalog, rows: &mut Rows) {
     for table in rows.tables(catalog) {
         for index in table.all_indexes() {
             let mut row = said(catalog, table.id, table.schema, &table.name);

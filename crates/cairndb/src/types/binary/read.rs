@@ -9,8 +9,8 @@ use crate::types::datetime::{
 };
 use crate::types::text::{internal_char, utf8};
 use crate::types::{
-    Array, Composite, CompositeType, DataType, Dimension, EvalContext, Interval, RegValue, TYPES, Value, count_of,
-    from_text,
+    Array, Composite, CompositeType, DataType, Dimension, EvalContext, ExtensionType, Hstore, Interval, RegValue,
+    TYPES, Value, count_of, from_text,
 };
 use crate::{Error, Result, SqlState};
 
@@ -130,7 +130,8 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
             Value::Interval(limit.map_or(interval, |limit| limit.fit(interval)))
         }
         T::Uuid => Value::Uuid(input.array()?),
-        T::Json | T::Enum(_) => from_text(utf8(input.all())?, data_type, &fixed)?,
+        T::Json | T::Citext(_) | T::Enum(_) => from_text(utf8(input.all())?, data_type, &fixed)?,
+        T::Hstore(of) => Value::Hstore(read_hstore(input, of)?),
         T::Jsonb | T::JsonPath => {
             let [version] = input.array()?;
             if version != VERSION {
@@ -146,6 +147,21 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
         T::Array(element) => read_array(input, element.data_type())?.of_type(element).into(),
         T::Composite(of) => read_row(input, of)?.into(),
     })
+}
+
+/// A key that is NULL has no place. SQLSTATE 22004, 22P03.
+fn read_hstore(input: &mut Input<'_>, of: ExtensionType) -> Result<Hstore> {
+    let count = input.int()?;
+    if count < 0 {
+        return Err(invalid("insufficient data left in message"));
+    }
+    let mut pairs = Vec::new();
+    for _ in 0..count {
+        let no_key = || Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "null value not allowed for hstore key");
+        let key = utf8(input.part()?.ok_or_else(no_key)?)?;
+        pairs.push((key, input.part()?.map(utf8).transpose()?));
+    }
+    Hstore::new(of, pairs)
 }
 
 fn out_of_range(what: &str) -> Error {

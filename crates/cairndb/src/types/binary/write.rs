@@ -39,6 +39,12 @@ pub fn write_binary<'v>(value: impl Into<ValueRef<'v>>, data_type: DataType, out
         (ValueRef::Reg(value), _) => fixed(value.oid.to_be_bytes(), out),
         (ValueRef::Text(text) | ValueRef::Json(text), _) => return bytes(text.as_bytes(), out),
         (ValueRef::Bytea(value), _) => return bytes(value, out),
+        (ValueRef::Citext(text), _) => return bytes(text.as_str().as_bytes(), out),
+        (ValueRef::Hstore(value), _) => {
+            let mut pairs = Vec::with_capacity(value.byte_len());
+            value.write_bytes(&mut pairs);
+            return bytes(&pairs, out);
+        }
         (ValueRef::Enum(value), _) => return bytes(value.label().as_bytes(), out),
         (ValueRef::Made(made), _) => return write_binary(&made.0.make_value(), data_type, out),
         _ => return composed(value, out),

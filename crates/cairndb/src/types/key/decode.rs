@@ -5,7 +5,8 @@ use crate::types::datetime::TimeTz;
 use crate::types::json::{KeyReader, decode_key};
 use crate::types::numeric::SCALE_MAX;
 use crate::types::{
-    Array, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, RegValue, Value,
+    Array, Citext, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, ExtensionType, Hstore, Interval,
+    JsonPath, Numeric, RegValue, Value,
 };
 use crate::{Error, Result};
 
@@ -13,6 +14,8 @@ use crate::{Error, Result};
 pub fn is_decodable(data_type: DataType) -> bool {
     match data_type {
         DataType::Real | DataType::Double | DataType::Interval(_) | DataType::Jsonb | DataType::Unknown => false,
+        // It has what the value is compared by.
+        DataType::Citext(_) => false,
         // The column's own scale and length restore what the key leaves out.
         DataType::Numeric(modifiers) => modifiers.is_some(),
         DataType::Char(length) => length > 0,
@@ -177,11 +180,23 @@ impl Reader<'_> {
             DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),
             DataType::Jsonb => Value::Jsonb(decode_key(self)?),
             DataType::Reg(of) => Value::Reg(RegValue { of, oid: self.integer()?.try_into().map_err(|_| corrupted())? }),
+            DataType::Citext(of) => Value::Citext(Citext::new(of, &self.text()?)),
+            DataType::Hstore(of) => Value::Hstore(self.hstore(of)?),
             DataType::Enum(of) => Value::Enum(of.value_of_key(self.integer()?).ok_or_else(corrupted)?),
             DataType::Composite(of) => self.attributes(of)?.into(),
             DataType::Array(element) => self.elements(element.data_type())?.of_type(element).into(),
             DataType::Unknown | DataType::Void | DataType::RegName(_) => return Err(corrupted()),
         })
+    }
+
+    fn hstore(&mut self, of: ExtensionType) -> Result<Hstore> {
+        let (texts, count): (_, u32) = (self.text()?, self.narrow()?);
+        let mut ends = Vec::new();
+        for _ in 0..u64::from(count) * 2 {
+            let (end, is_null): (u32, u8) = (self.narrow()?, self.narrow()?);
+            ends.push((end, is_null != 0));
+        }
+        Hstore::of_compared(of, &texts, &ends).ok_or_else(corrupted)
     }
 
     fn attributes(&mut self, of: CompositeType) -> Result<Composite> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::types::json::{KeyWriter, encode_key};
-use crate::types::{Array, Composite, DataType, Numeric, Value, ValueRef};
+use crate::types::{Array, Composite, DataType, Hstore, Numeric, Value, ValueRef};
 
 /// Appends the order-preserving, self-delimiting encoding of `value`, a value of a column of type `data_type`.
 /// PostgreSQL's default for ascending is NULLS LAST, for descending NULLS FIRST.
@@ -53,6 +53,8 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
         ValueRef::Json(text) => encode_text(text, data_type, out),
         ValueRef::JsonPath(path) => encode_text(&path.to_string(), data_type, out),
         ValueRef::Jsonb(document) => encode_key(document, out),
+        ValueRef::Citext(text) => encode_text(text.folded(), DataType::Text, out),
+        ValueRef::Hstore(value) => encode_hstore(value, out),
         ValueRef::Enum(value) => encode_integer(value.key(), out),
         ValueRef::Reg(value) => encode_integer(value.number(), out),
         ValueRef::Composite(row) => encode_composite(row, out),
@@ -77,6 +79,17 @@ impl KeyWriter for Vec<u8> {
 
     fn string(&mut self, value: &str) {
         encode_text(value, DataType::Text, self);
+    }
+}
+
+/// Its texts, how many pairs there are, and where each text ends and whether it is NULL.
+fn encode_hstore(value: &Hstore, out: &mut Vec<u8>) {
+    let (texts, ends) = value.compared();
+    encode_text(texts, DataType::Text, out);
+    encode_integer(value.len() as i64, out);
+    for (end, is_null) in ends {
+        encode_integer(end.into(), out);
+        encode_integer(is_null.into(), out);
     }
 }
 

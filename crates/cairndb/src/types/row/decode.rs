@@ -8,7 +8,7 @@ use crate::types::array::read_array;
 use crate::types::composite::read_composite;
 use crate::types::datetime::MICROS_PER_DAY;
 use crate::types::datetime::TimeTz;
-use crate::types::{DataType, Interval, JsonPath, Jsonb, Numeric, RegValue, Value};
+use crate::types::{Citext, DataType, Hstore, Interval, JsonPath, Jsonb, Numeric, RegValue, Value};
 
 impl RowLayout {
     /// One column of a row.
@@ -91,6 +91,8 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
             let number: i64 = narrow(raw, data_type)?;
             Value::Reg(RegValue { of, oid: number.try_into().map_err(|_| corrupted())? })
         }
+        DataType::Citext(of) => Value::Citext(Citext::new(of, std::str::from_utf8(raw).map_err(|_| corrupted())?)),
+        DataType::Hstore(of) => Value::Hstore(Hstore::from_bytes(of, raw).ok_or_else(corrupted)?),
         DataType::Enum(of) => Value::Enum(of.value_of_key(narrow(raw, data_type)?).ok_or_else(corrupted)?),
         DataType::Composite(of) => read_composite(raw, of)?.into(),
         DataType::Array(element) => read_array(raw, element.data_type())?.of_type(element).into(),

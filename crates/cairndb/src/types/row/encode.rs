@@ -270,6 +270,8 @@ fn variable_length(value: ValueRef<'_>) -> usize {
         ValueRef::Bytea(bytes) => bytes.len(),
         ValueRef::Json(text) => text.len(),
         ValueRef::Jsonb(document) => document.as_bytes().len(),
+        ValueRef::Citext(text) => text.as_str().len(),
+        ValueRef::Hstore(value) => value.byte_len(),
         ValueRef::JsonPath(path) => path.to_string().len(),
         ValueRef::Numeric(value) => value.byte_len(),
         ValueRef::Composite(_) | ValueRef::Array(_) => written_length(value),
@@ -283,6 +285,8 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Bytea(bytes) => out.extend_from_slice(bytes),
         ValueRef::Json(text) => out.extend_from_slice(text.as_bytes()),
         ValueRef::Jsonb(document) => out.extend_from_slice(document.as_bytes()),
+        ValueRef::Citext(text) => out.extend_from_slice(text.as_str().as_bytes()),
+        ValueRef::Hstore(value) => value.write_bytes(out),
         ValueRef::JsonPath(path) => out.extend_from_slice(path.to_string().as_bytes()),
         ValueRef::Numeric(value) => value.write_bytes(out),
         ValueRef::Composite(row) => write_composite(row, out),
@@ -302,6 +306,8 @@ fn is_variable(value: ValueRef<'_>) -> bool {
             | ValueRef::Json(_)
             | ValueRef::Jsonb(_)
             | ValueRef::JsonPath(_)
+            | ValueRef::Citext(_)
+            | ValueRef::Hstore(_)
             | ValueRef::Composite(_)
             | ValueRef::Array(_)
             | ValueRef::Made(_)

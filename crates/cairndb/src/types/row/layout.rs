@@ -306,11 +306,20 @@ impl RowLayout {
     pub fn value_range(&self, bytes: &[u8], column: usize) -> Result<Range<usize>> {
         let integers_start = self.integers_start(bytes)?;
         let (start, width) = match self.places.get(column) {
-            Some(&Place::Integer(place)) => {
+            Some(Place::Integer(place)) if place.nth < WORD_INTEGERS => {
+                let widths = Widths::of(bytes);
+                (integers_start + widths.sum(place.before), widths.get(place.nth))
+            }
+            Some(Place::Integer(place)) => {
                 (integers_start + sum_of_widths(bytes, place.nth), width_at(bytes, place.nth))
             }
             Some(&Place::Fixed { offset, width }) => {
                 (integers_start + sum_of_widths(bytes, self.integers.len()) + offset, width)
+            }
+            // The only one has no length: it is what is left.
+            Some(Place::Variable(_)) if self.variable.len() == 1 => {
+                let start = integers_start + sum_of_widths(bytes, self.integers.len()) + self.fixed_bytes;
+                return if start <= bytes.len() { Ok(start..bytes.len()) } else { Err(corrupted()) };
             }
             Some(&Place::Variable(nth)) => return self.variable_ranges(bytes)?.nth(nth).ok_or_else(corrupted)?,
             None => return Err(Error::internal("no such column in this row layout")),

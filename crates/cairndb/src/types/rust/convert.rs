@@ -139,6 +139,7 @@ impl FromValue for String {
     fn from_value(value: &Value) -> Result<Self> {
         match value {
             Value::Text(v) | Value::Json(v) => Ok(v.to_string()),
+            Value::Citext(v) => Ok(v.as_str().to_owned()),
             Value::Null | Value::Bytea(_) => Err(mismatch::<Self>(value)),
             other => Ok(to_text(other, &EvalContext::default())),
         }
@@ -158,7 +159,7 @@ texts!(Box<str>, Arc<str>, Cow<'_, str>);
 
 impl FromValue for char {
     fn from_value(value: &Value) -> Result<Self> {
-        let Value::Text(text) = value else { return Err(mismatch::<Self>(value)) };
+        let Some(text) = value.as_str() else { return Err(mismatch::<Self>(value)) };
         let mut chars = text.chars();
         match (chars.next(), chars.next()) {
             (Some(only), None) => Ok(only),

@@ -7,7 +7,7 @@ use crate::types::cast::fit_string_assigned;
 use crate::types::composite::parse_composite;
 use crate::types::datetime::{round_time, round_timestamp};
 use crate::types::json::{check_json, parse_jsonb};
-use crate::types::{Array, DataType, EvalContext, JsonPath, Numeric, Value, datetime};
+use crate::types::{Array, Citext, DataType, EvalContext, JsonPath, Numeric, Value, datetime, hstore};
 use crate::{Error, Result, SqlState};
 
 /// Reads a value of `data_type` from its text form, as PostgreSQL's input functions do: a string too long for its
@@ -58,6 +58,8 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         }
         DataType::Jsonb => Value::Jsonb(parse_jsonb(text)?),
         DataType::JsonPath => Value::JsonPath(JsonPath::parse(text)?.into()),
+        DataType::Citext(of) => Value::Citext(Citext::new(of, text)),
+        DataType::Hstore(of) => Value::Hstore(hstore::read(text, of)?),
         DataType::Enum(of) => Value::Enum(of.parse(text)?),
         DataType::Reg(of) => Value::Reg(context.read_oid(of, text)?),
         DataType::Composite(of) => {

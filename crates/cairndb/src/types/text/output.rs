@@ -123,6 +123,8 @@ pub(in crate::types) fn write_long(value: ValueRef<'_>, context: &EvalContext, o
         ValueRef::Uuid(bytes) => write_uuid(&bytes, out),
         ValueRef::Jsonb(document) => _ = write!(out, "{document}"),
         ValueRef::JsonPath(path) => _ = write!(out, "{path}"),
+        ValueRef::Citext(text) => out.push_str(text.as_str()),
+        ValueRef::Hstore(value) => crate::types::hstore::write(value, out),
         ValueRef::Enum(value) => out.push_str(value.label()),
         ValueRef::Reg(value) => context.write_oid(value, out),
         ValueRef::Composite(row) => write_composite_text(row, &|value, out| write_text(value, context, out), out),

@@ -1,10 +1,11 @@
-//! Patching entries one after the other: those of one leaf are changed with one search, one copy and no further look at the
+//! Patching or removing entries one after the other: those of one leaf are changed with one search, one copy and no further look at the
 //! way to it.
 
 use super::TreeEdit;
 use crate::Result;
 use crate::broken::{self, Broken};
-use crate::tree::node::{Cell, Node};
+use crate::page::PageRef;
+use crate::tree::node::{self, Cell, Node};
 
 /// Bytes that a value gets at some of its places, in the order in which they are put down.
 #[derive(Debug, Default)]
@@ -100,14 +101,71 @@ impl TreeEdit<'_> {
         self.keep(place, false);
         Ok(ran)
     }
+
+    /// Removes the keys from number `from` on, for as long as they lie in the leaf of the first; `gone` is told the number of each that
+    /// was there. Returns the number of the first that is left to the next run: at least `from + 1`. Once one is gone, nothing can fail
+    /// any more.
+    pub(crate) fn delete_run<'k>(
+        &mut self,
+        key: impl Fn(usize) -> Option<&'k [u8]>,
+        from: usize,
+        mut gone: impl FnMut(usize),
+    ) -> Result<usize> {
+        let Some(first) = key(from).filter(|_| !self.root.is_none()) else { return Ok(from + 1) };
+        let mut place = self.locate(first)?;
+        if !place.found {
+            self.pages.counters.tree_changes.add(1);
+            self.scratch.place = Some(place);
+            return Ok(from + 1);
+        }
+        self.scratch.tail = (0, PageRef::NONE);
+        let leaf = self.own_path(&mut place.path)?;
+        self.drop_chain(leaf, place.at)?;
+        let bytes = self.page_mut(leaf);
+        let (mut at, mut last) = (from, first);
+        loop {
+            node::remove(bytes, place.at);
+            gone(at);
+            at += 1;
+            let Some(next) = key(at) else { break };
+            // What followed the one that is gone has its place.
+            let node = Node::new(bytes);
+            let entry = match broken::is(Broken::RunByPlace) && place.at < node.count() {
+                true => Some(place.at),
+                false => found_from(node, place.at, next),
+            };
+            let Some(entry) = entry else { break };
+            // (What lies outside the tree goes as the first of a run.)
+            if !matches!(node.cell(entry).0, Cell::Inline(_)) {
+                break;
+            }
+            (place.at, last) = (entry, next);
+        }
+        self.pages.counters.tree_changes.add((at - from) as u64);
+        place.found = false;
+        place.key.clear();
+        place.key.extend_from_slice(last);
+        let moved = self.shrink(&mut place.path);
+        self.keep(place, moved);
+        Ok(at)
+    }
 }
 
 /// Where in the leaf the key is, of which it is likely that it follows the entry at `at`.
 #[inline]
 fn following(leaf: Node<'_>, at: usize, key: &[u8]) -> Option<usize> {
     let next = at + 1;
-    if next < leaf.count() && (broken::is(Broken::NextUnchecked) || leaf.key_cmp(next, key).is_eq()) {
+    if next < leaf.count() && broken::is(Broken::NextUnchecked) {
         return Some(next);
+    }
+    found_from(leaf, next, key)
+}
+
+/// Where in the leaf the key is, of which it is likely that it is the entry at `at`.
+#[inline]
+fn found_from(leaf: Node<'_>, at: usize, key: &[u8]) -> Option<usize> {
+    if at < leaf.count() && leaf.key_cmp(at, key).is_eq() {
+        return Some(at);
     }
     let (entry, found) = leaf.search(key);
     found.then_some(entry)

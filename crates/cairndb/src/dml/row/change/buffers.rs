@@ -28,9 +28,16 @@ pub(crate) struct ChangeBuffers {
     /// At least one per reference that the change looks at, and the old row's.
     pub(crate) lookups: Vec<Lookup>,
     pub(super) old_lookup: Lookup,
+    /// There was such a row, whether it was changed or not.
+    pub(super) is_there: bool,
 }
 
 impl ChangeBuffers {
+    /// Whether there was such a row, be it changed or not.
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_there
+    }
+
     /// About how many bytes it takes beside itself.
     pub(crate) fn memory_bytes(&self) -> usize {
         let entries = self.entries.len() * size_of::<(Entry, Entry)>();

@@ -13,7 +13,6 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use super::{BOOLEAN, JSON, JSONB, TEXT, texts};
 use crate::Result;
 use crate::functions::Function;
 use crate::functions::catalogue::{Catalogue, Parameter};
+use crate::functions::kept::Kept;
 use crate::functions::support::wrong_arguments;
 use crate::types::{Array, DataType, Jsonb, Value};
 use rule::Schema;
@@ -29,8 +29,6 @@ static OF_JSON: [DataType; 2] = [JSON, JSON];
 static OF_JSONB: [DataType; 2] = [JSON, JSONB];
 static ALONE: [DataType; 1] = [JSON];
 const NAMES: &[Parameter] = &[("schema", None), ("instance", None)];
-/// Compiled schemas that a thread keeps.
-const KEPT: usize = 8;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     for (name, types) in [("json_matches_schema", &OF_JSON), ("jsonb_matches_schema", &OF_JSONB)] {
@@ -87,25 +85,10 @@ pub(crate) fn schema_errors(args: &[Value]) -> Result<Vec<String>> {
 }
 
 thread_local! {
-    /// Most recent last.
-    static COMPILED: RefCell<Vec<(String, Rc<Schema>)>> = const { RefCell::new(Vec::new()) };
+    static COMPILED: Kept<Schema> = const { Kept::new() };
 }
 
 fn compiled(text: &str) -> Result<Rc<Schema>> {
-    let known = COMPILED.with_borrow(|kept| {
-        let found = kept.iter().find(|(known, _)| known == text);
-        found.map(|(_, schema)| schema.clone())
-    });
-    if let Some(schema) = known {
-        return Ok(schema);
-    }
-    let schema: Jsonb = text.parse()?;
-    let made = Rc::new(compile::compile(schema.root())?);
-    COMPILED.with_borrow_mut(|kept| {
-        if kept.len() == KEPT {
-            kept.remove(0);
-        }
-        kept.push((text.to_owned(), made.clone()));
-    });
-    Ok(made)
+    let compile = || compile::compile(text.parse::<Jsonb>()?.root());
+    COMPILED.with(|kept| kept.get(text, "", compile))
 }

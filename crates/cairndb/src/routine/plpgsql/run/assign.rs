@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use super::{Run, error};
+use crate::functions::hstore::subscript as hstore;
 use crate::functions::{arrays, json};
 use crate::routine::plpgsql::convert::converted;
 use crate::routine::plpgsql::fragment::Fragment;
 use crate::routine::plpgsql::tree::{Indirection, Into, Kind, Place};
-use crate::types::{Composite, DIMENSIONS_MAX, DataType, Shape, cast_assign, too_many_dimensions};
+use crate::types::{
+    CastContext, Composite, DIMENSIONS_MAX, DataType, Shape, can_cast, cast_assign, too_many_dimensions,
+};
 use crate::{Error, Result, Value};
 
 impl Run<'_> {
@@ -138,6 +141,12 @@ impl Run<'_> {
         if data_type == DataType::Jsonb && rest.is_empty() {
             return self.with_key(before, part, subscripts);
         }
+        if let DataType::Hstore(_) = data_type {
+            let key = self.key_of_hstore(subscripts)?;
+            let known = hstore::element_at(data_type).call(&[before.clone(), key.clone()], &self.context.eval)?;
+            let value = self.with_part((known, DataType::Text), rest, part)?;
+            return hstore::with_element(data_type).call(&[before, value, key], &self.context.eval);
+        }
         let Some(element) = data_type.element() else {
             let message =
                 format!("cannot subscript type {} because it does not support subscripting", data_type.type_name());
@@ -206,6 +215,15 @@ impl Run<'_> {
     fn subscript(&mut self, subscript: &Fragment) -> Result<Value> {
         let (value, from) = self.value(subscript)?;
         converted(value, from, DataType::Integer, &self.context.eval)
+    }
+
+    fn key_of_hstore(&mut self, steps: &[Indirection]) -> Result<Value> {
+        let [Indirection::Element(subscript)] = steps else { return Err(hstore::several_subscripts()) };
+        let (value, from) = self.value(subscript)?;
+        match can_cast(from, DataType::Text, CastContext::Assignment) {
+            true => converted(value, from, DataType::Text, &self.context.eval),
+            false => Err(hstore::no_key()),
+        }
     }
 
     /// As `arrays::with_slice` takes them.

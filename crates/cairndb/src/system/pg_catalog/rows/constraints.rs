@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::catalog::{Catalog, Deferral, ObjectId, ReferentialAction, Relation, Trigger, number_at};
 use crate::functions::database_oid;
-use crate::system::describe::in_parentheses;
+use crate::system::ExpressionOver;
+use crate::system::describe::Telling;
 use crate::system::{Rows, maybe, oid_of, text};
 use crate::types::DataType;
 
@@ -37,6 +38,7 @@ fn constraint(id: ObjectId, name: &str, schema: ObjectId, kind: &str) -> Vec<(&'
 }
 
 pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for table in rows.tables(catalog) {
         for index in table.all_indexes().filter(|index| index.constraint) {
             let mut row = constraint(index.id, &index.name, table.schema, if index.primary { "p" } else { "u" });
@@ -55,7 +57,10 @@ pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut
             row.extend([
                 ("conrelid", oid(table.id)),
                 ("convalidated", yes(check.valid)),
-                ("conbin", Value::text(in_parentheses(&catalog.text_of(&check.condition)))),
+                (
+                    "conbin",
+                    Value::text(told.condition(&catalog.text_of(&check.condition), ExpressionOver::Table(table))),
+                ),
             ]);
             row.extend((!used.is_empty()).then(|| ("conkey", small_ints(used.into_iter()))));
             rows.put(row);
@@ -85,13 +90,17 @@ pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut
         }
     }
     for of in catalog.types() {
-        for check in of.domain().into_iter().flat_map(|domain| &domain.checks) {
+        let checks = of.domain().into_iter().flat_map(|domain| domain.checks.iter().map(|check| (domain.base, check)));
+        for (base, check) in checks {
             let mut row = constraint(check.id, &check.name, of.schema, "c");
             row.extend([
                 ("contypid", oid(of.id)),
                 ("convalidated", yes(check.valid)),
                 ("connoinherit", yes(false)),
-                ("conbin", Value::text(in_parentheses(&catalog.text_of(&check.condition)))),
+                (
+                    "conbin",
+                    Value::text(told.condition(&catalog.text_of(&check.condition), ExpressionOver::Value(base))),
+                ),
             ]);
             rows.put(row);
         }

@@ -3,9 +3,9 @@
 
 use super::{owner, routine, yes};
 use crate::Value;
-use crate::catalog::Catalog;
+use crate::catalog::{AggregateParts, Callee, Catalog, Routine, oid_of};
 use crate::system::reg::PG_CATALOG_OID;
-use crate::system::{Rows, text};
+use crate::system::{Rows, maybe, text};
 
 /// A line: the oid, `oprname`, `oprkind`, `oprcanmerge`, `oprcanhash`, `oprleft`, `oprright`, `oprresult`, `oprcom`, `oprnegate`,
 /// `oprcode`, `oprrest` and `oprjoin`.
@@ -53,6 +53,24 @@ pub(in crate::system::pg_catalog) fn pg_operator(_: &Catalog, rows: &mut Rows) {
     }
 }
 
+/// The oids of what operators of this name take on their left, and on their right; 0: nothing.
+pub(in crate::system) fn operators(symbol: &str) -> impl Iterator<Item = [i64; 2]> {
+    let all = OPERATORS.lines().filter_map(fields::<13>).filter(move |fields| fields[1] == symbol);
+    all.map(|fields| [fields[5], fields[6]].map(|oid| oid.parse().unwrap_or_default()))
+}
+
+/// Whether a function converts what has one oid to what has the other.
+pub(in crate::system) fn is_function_cast(from: u32, to: u32) -> bool {
+    let mut all = CASTS.lines().filter_map(fields::<6>);
+    all.any(|[_, source, target, .., method]| method == "f" && source.parse() == Ok(from) && target.parse() == Ok(to))
+}
+
+/// The operator whose function has this oid.
+pub(in crate::system::pg_catalog) fn operator_of(function: u32) -> Option<&'static str> {
+    let mut all = OPERATORS.lines().filter_map(fields::<13>);
+    all.find(|fields| fields[10].parse() == Ok(function)).map(|fields| fields[1])
+}
+
 pub(in crate::system::pg_catalog) fn pg_cast(_: &Catalog, rows: &mut Rows) {
     for [oid, source, target, function, context, method] in CASTS.lines().filter_map(fields) {
         rows.put(vec![
@@ -66,7 +84,39 @@ pub(in crate::system::pg_catalog) fn pg_cast(_: &Catalog, rows: &mut Rows) {
     }
 }
 
-pub(in crate::system::pg_catalog) fn pg_aggregate(_: &Catalog, rows: &mut Rows) {
+/// An aggregate of the schema's.
+fn stored_aggregate(of: &Routine, parts: &AggregateParts) -> Vec<(&'static str, Value)> {
+    let known = |callee: Option<Callee>| routine(callee.map_or(0, |callee| callee.oid().into()));
+    vec![
+        ("aggfnoid", routine(oid_of(of.id).into())),
+        ("aggkind", text("n")),
+        ("aggnumdirectargs", Value::SmallInt(0)),
+        ("aggtransfn", known(Some(parts.transition))),
+        ("aggfinalfn", known(parts.last)),
+        ("aggcombinefn", known(None)),
+        ("aggserialfn", known(None)),
+        ("aggdeserialfn", known(None)),
+        ("aggmtransfn", known(None)),
+        ("aggminvtransfn", known(None)),
+        ("aggmfinalfn", known(None)),
+        ("aggfinalextra", yes(parts.last_extra)),
+        ("aggmfinalextra", yes(false)),
+        ("aggfinalmodify", text("r")),
+        ("aggmfinalmodify", text("r")),
+        ("aggsortop", Value::BigInt(0)),
+        ("aggtranstype", Value::BigInt(parts.state.oid().into())),
+        ("aggtransspace", Value::Integer(0)),
+        ("aggmtranstype", Value::BigInt(0)),
+        ("aggmtransspace", Value::Integer(0)),
+        ("agginitval", maybe(parts.initial.as_deref().map(Value::text))),
+        ("aggminitval", Value::Null),
+    ]
+}
+
+pub(in crate::system::pg_catalog) fn pg_aggregate(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.routines().filter_map(|function| function.routine()) {
+        of.aggregate.iter().for_each(|parts| rows.put(stored_aggregate(of, parts)));
+    }
     let known = |field: &'static str| if field.is_empty() { Value::Null } else { text(field) };
     for [
         oid,

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use crate::Value;
 use crate::catalog::{Catalog, Column, Deferral, Index, IndexColumn, ObjectId, Relation, Table, number_at};
-use crate::system::describe::{self, in_parentheses};
+use crate::system::ExpressionOver;
+use crate::system::describe::{self, Telling};
 use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, PUBLIC_OID, schema_oid};
 use crate::system::{Rows, maybe, text};
 use crate::types::DataType;
@@ -212,10 +213,12 @@ fn expression_type(index: &Index, part: usize) -> DataType {
 }
 
 pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for table in rows.tables(catalog) {
         for column in table.columns.iter().filter(|column| has_default(column)) {
-            let generated = column.generated.as_ref().map(|of| in_parentheses(&of.definition.text));
-            let said = generated.or_else(|| describe::default(catalog, column));
+            let generated = column.generated.as_ref();
+            let generated = generated.map(|of| told.computed(&of.definition.text, table, column.data_type));
+            let said = generated.or_else(|| describe::default(told, column));
             rows.put(vec![
                 ("oid", Value::BigInt(default_oid(table.id, column.number))),
                 ("adrelid", oid(table.id)),
@@ -227,7 +230,7 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
     for view in rows.views(catalog) {
         let fields = rows.bound.columns(view, catalog);
         for (place, default) in &view.defaults {
-            let said = fields.get(*place).map(|field| describe::typed(&catalog.text_of(default), field.data_type));
+            let said = fields.get(*place).map(|field| told.value(&catalog.text_of(default), field.data_type));
             rows.put(vec![
                 ("oid", Value::BigInt(default_oid(view.id, number_at(*place)))),
                 ("adrelid", oid(view.id)),
@@ -239,6 +242,7 @@ pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Ro
 }
 
 pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for table in rows.tables(catalog) {
         for index in table.all_indexes() {
             // An expression is column 0.
@@ -272,7 +276,13 @@ pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows
                 ("indclass", vector(DataType::Oid, classes)),
                 ("indoption", vector(DataType::SmallInt, directions)),
                 ("indexprs", maybe((!expressions.is_empty()).then(|| Value::text(expressions.join(", "))))),
-                ("indpred", maybe(index.predicate.as_ref().map(|of| Value::text(in_parentheses(&of.definition.text))))),
+                (
+                    "indpred",
+                    maybe(index.predicate.as_ref().map(|of| {
+                        let over = ExpressionOver::Table(table);
+                        Value::text(told.condition(&of.definition.text, over))
+                    })),
+                ),
             ]);
         }
     }

@@ -15,7 +15,11 @@ use crate::types::DataType;
 const INTERNAL: i64 = 12;
 
 fn language_oid(of: &Routine) -> i64 {
-    if describe::language(of) == "sql" { 14 } else { 13_533 }
+    match describe::language(of) {
+        _ if of.aggregate.is_some() => INTERNAL,
+        "sql" => 14,
+        _ => 13_533,
+    }
 }
 
 pub(in crate::system::pg_catalog) fn pg_language(_: &Catalog, rows: &mut Rows) {
@@ -65,7 +69,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ("procost", Value::Real(100.0)),
             ("prorows", Value::Real(if of.set { 1000.0 } else { 0.0 })),
             ("provariadic", number(element)),
-            ("prokind", text(if of.kind == RoutineKind::Procedure { "p" } else { "f" })),
+            ("prokind", text(kind_letter(of.kind))),
             ("proisstrict", yes(of.strict)),
             ("proretset", yes(of.set)),
             ("provolatile", text(of.volatility.letter())),
@@ -74,7 +78,7 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
             ("pronargdefaults", small(of.inputs().filter(|input| input.default.is_some()).count())),
             ("prorettype", Value::BigInt(returns)),
             ("proargtypes", vector(DataType::Oid, inputs)),
-            ("prosrc", text(&of.body)),
+            ("prosrc", text(if of.aggregate.is_some() { "aggregate_dummy" } else { &of.body })),
         ];
         if outs {
             row.push(("proallargtypes", oids(of.parameters.iter().map(RoutineParameter::oid))));
@@ -90,6 +94,14 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
         rows.put(row);
     }
     BUILT_IN.iter().for_each(|of| rows.put(built_in(of)));
+}
+
+fn kind_letter(kind: RoutineKind) -> &'static str {
+    match kind {
+        RoutineKind::Function => "f",
+        RoutineKind::Procedure => "p",
+        RoutineKind::Aggregate => "a",
+    }
 }
 
 fn built_in(of: &'static BuiltIn) -> Vec<(&'static str, Value)> {

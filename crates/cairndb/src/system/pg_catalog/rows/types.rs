@@ -12,7 +12,9 @@ use crate::catalog::{Catalog, Relation, TypeKind};
 use crate::inverted::ItemClass;
 use crate::system::reg::{OtherType, PG_CATALOG_OID, other_types, schema_oid};
 use crate::system::{Rows, maybe, oid_of, text};
-use crate::types::{CompositeDefinition, CompositeType, DataType, TYPES, TypeCategory, row_array_oid};
+use crate::types::{
+    CompositeDefinition, CompositeType, DataType, ExtensionTypeKind, TYPES, TypeCategory, row_array_oid,
+};
 
 fn category(category: TypeCategory) -> &'static str {
     match category {
@@ -150,6 +152,7 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
     for of in catalog.types() {
         let rest = match (&of.kind, of.domain()) {
             (TypeKind::Composite(_), _) => vec![("typtype", text("c")), ("typrelid", oid(of.id))],
+            (TypeKind::Extension(_), _) => vec![],
             (TypeKind::Enum(_), _) | (_, None) => vec![("typtype", text("e"))],
             (_, Some(domain)) => {
                 let default = domain.default.as_ref().map(|default| Value::text(catalog.text_of(default)));
@@ -165,6 +168,9 @@ pub(in crate::system::pg_catalog) fn pg_type(catalog: &Catalog, rows: &mut Rows)
         };
         let functions = match (&of.kind, of.domain()) {
             (TypeKind::Composite(_), _) => Functions::called("record"),
+            (TypeKind::Extension(ExtensionTypeKind::Citext), _) => Functions::called("text"),
+            // Its script's own, which are not listed.
+            (TypeKind::Extension(ExtensionTypeKind::Hstore), _) => Functions::default(),
             (TypeKind::Enum(_), _) | (_, None) => Functions::called("enum"),
             (_, Some(domain)) => {
                 let Functions { output, send, analyze, .. } = base_functions(domain.base);
@@ -200,6 +206,8 @@ fn base_functions(base: DataType) -> Functions {
         Some(element) => base_functions(element).of_arrays(),
         None => match base {
             DataType::Enum(_) => Functions::called("enum"),
+            DataType::Citext(_) => Functions::called("text"),
+            DataType::Hstore(_) => Functions::default(),
             DataType::Composite(_) => Functions::called("record"),
             base => Functions::of(base.oid().into()),
         },

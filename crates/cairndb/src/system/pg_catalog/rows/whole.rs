@@ -7,7 +7,7 @@ use crate::Value;
 use crate::catalog::{Catalog, Sequence};
 use crate::functions::extensions::{EXTENSIONS, PLPGSQL, extension};
 use crate::plan::{Expr, SequenceOp};
-use crate::system::describe;
+use crate::system::describe::{self, Telling};
 use crate::system::reg::{OWNER, PG_CATALOG_OID};
 use crate::system::{Rows, schema_name, text};
 use crate::types::DataType;
@@ -59,17 +59,19 @@ pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Row
 }
 
 pub(in crate::system::pg_catalog) fn pg_views(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for view in catalog.views() {
         rows.put(vec![
             ("schemaname", schema_name(catalog, view.schema)),
             ("viewname", text(&view.name)),
             ("viewowner", text(OWNER)),
-            ("definition", Value::text(catalog.view_text(view))),
+            ("definition", Value::text(told.view(view, 0))),
         ]);
     }
 }
 
 pub(in crate::system::pg_catalog) fn pg_matviews(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for table in catalog.tables() {
         let Some(materialized) = table.materialized() else { continue };
         rows.put(vec![
@@ -78,19 +80,20 @@ pub(in crate::system::pg_catalog) fn pg_matviews(catalog: &Catalog, rows: &mut R
             ("matviewowner", text(OWNER)),
             ("hasindexes", yes(table.all_indexes().next().is_some())),
             ("ispopulated", yes(materialized.is_populated)),
-            ("definition", Value::text(format!("{};", catalog.text_of(&materialized.query)))),
+            ("definition", Value::text(told.query(&materialized.query, table, 0))),
         ]);
     }
 }
 
 pub(in crate::system::pg_catalog) fn pg_indexes(catalog: &Catalog, rows: &mut Rows) {
+    let told = Telling::new(catalog, rows.bound);
     for table in rows.tables(catalog) {
         for index in table.all_indexes() {
             rows.put(vec![
                 ("schemaname", schema_name(catalog, table.schema)),
                 ("tablename", text(&table.name)),
                 ("indexname", text(&index.name)),
-                ("indexdef", Value::text(describe::index(catalog, table, index, false))),
+                ("indexdef", Value::text(describe::index(told, table, index))),
             ]);
         }
     }

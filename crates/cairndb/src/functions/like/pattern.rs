@@ -1,51 +1,75 @@
-//! LIKE with a pattern known in advance, compiled once.
+//! A compiled LIKE pattern.
 
-/// A LIKE pattern, split at its `%`.
+use crate::{Error, Result, SqlState};
+
+/// A LIKE pattern, split at its `%`: worth keeping where many texts meet it.
 ///
 /// Matching never backtracks past a `%`: each part is found at its leftmost place, which is enough, so the time is
 /// bounded by text length times pattern length.
-pub(super) struct Pattern {
+#[derive(Clone, Debug)]
+pub(crate) struct LikePattern {
     parts: Vec<Part>,
     /// The text must begin with the first part: the pattern does not begin with `%`.
     anchored_start: bool,
     /// The text must end with the last part.
     anchored_end: bool,
+    folds_case: bool,
 }
 
 /// What stands between two `%`: literal bytes and `_`.
+#[derive(Clone, Debug)]
 enum Part {
     Literal(Vec<u8>),
     Mixed(Vec<Element>),
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Element {
     Byte(u8),
     AnyCharacter,
 }
 
-impl Pattern {
-    /// `None`: the pattern ends in its escape character, which is an error once it meets a text.
-    pub(super) fn new(pattern: &str) -> Option<Pattern> {
+impl LikePattern {
+    /// Compiles; `escape` is a backslash unless ESCAPE says otherwise. `folds_case`: ILIKE.
+    ///
+    /// # Errors
+    /// SQLSTATE 22025 where the pattern ends in its escape character.
+    pub(crate) fn new(pattern: &str, escape: Option<char>, folds_case: bool) -> Result<LikePattern> {
         let (mut parts, mut current) = (vec![], vec![]);
-        let mut bytes = pattern.bytes();
-        while let Some(byte) = bytes.next() {
-            match byte {
-                b'%' => parts.push(std::mem::take(&mut current)),
-                b'_' => current.push(Element::AnyCharacter),
-                b'\\' => current.push(Element::Byte(bytes.next()?)),
-                byte => current.push(Element::Byte(byte)),
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            if Some(c) == escape {
+                push_literal(&mut current, chars.next().ok_or_else(ends_with_escape)?, folds_case);
+            } else {
+                match c {
+                    '%' => parts.push(std::mem::take(&mut current)),
+                    '_' => current.push(Element::AnyCharacter),
+                    c => push_literal(&mut current, c, folds_case),
+                }
             }
         }
         let anchored_start = !parts.first().unwrap_or(&current).is_empty() || parts.is_empty();
         let anchored_end = !current.is_empty() || parts.is_empty();
         parts.push(current);
         let parts = parts.into_iter().filter(|part| !part.is_empty()).map(Part::new).collect();
-        Some(Pattern { parts, anchored_start, anchored_end })
+        Ok(LikePattern { parts, anchored_start, anchored_end, folds_case })
     }
 
-    /// Whether the whole text (UTF-8) matches.
-    pub(super) fn matches(&self, text: &[u8]) -> bool {
+    /// Whether the whole text (UTF-8) matches. `folded` is for the text in small letters, where these are what is compared.
+    pub(crate) fn matches(&self, text: &[u8], folded: &mut Vec<u8>) -> bool {
+        if !self.folds_case {
+            return self.matches_as_is(text);
+        }
+        folded.clear();
+        if text.is_ascii() {
+            folded.extend(text.iter().map(u8::to_ascii_lowercase));
+        } else {
+            folded.extend_from_slice(String::from_utf8_lossy(text).to_lowercase().as_bytes());
+        }
+        self.matches_as_is(folded)
+    }
+
+    fn matches_as_is(&self, text: &[u8]) -> bool {
         let mut parts = self.parts.as_slice();
         let mut position = 0;
         if self.anchored_start {
@@ -66,6 +90,19 @@ impl Pattern {
         }
         last.is_none_or(|(last, _)| last.match_end(text, position))
     }
+}
+
+fn push_literal(current: &mut Vec<Element>, c: char, folds_case: bool) {
+    let mut push = |c: char| current.extend(c.encode_utf8(&mut [0; 4]).bytes().map(Element::Byte));
+    if folds_case {
+        c.to_lowercase().for_each(push);
+    } else {
+        push(c);
+    }
+}
+
+fn ends_with_escape() -> Error {
+    Error::new(SqlState::INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character")
 }
 
 impl Part {
@@ -142,7 +179,7 @@ fn character_len(first: u8) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::LikePattern;
 
     /// LIKE by its definition, slowly.
     fn naive(pattern: &[char], text: &[char]) -> bool {
@@ -168,19 +205,83 @@ mod tests {
     fn all_short_patterns_match_as_defined() {
         let texts = words(&['a', 'b', 'ü'], 4);
         for pattern in words(&['a', 'b', 'ü', '%', '_'], 4) {
-            let compiled = Pattern::new(&pattern).unwrap();
+            let compiled = LikePattern::new(&pattern, Some('\\'), false).unwrap();
             let pattern_chars: Vec<char> = pattern.chars().collect();
             for text in &texts {
                 let expected = naive(&pattern_chars, &text.chars().collect::<Vec<_>>());
-                assert_eq!(compiled.matches(text.as_bytes()), expected, "{text:?} LIKE {pattern:?}");
+                assert_eq!(compiled.matches(text.as_bytes(), &mut vec![]), expected, "{text:?} LIKE {pattern:?}");
             }
         }
     }
 
+    fn like(text: &str, pattern: &str) -> bool {
+        LikePattern::new(pattern, Some('\\'), false).unwrap().matches(text.as_bytes(), &mut vec![])
+    }
+
     #[test]
     fn an_escape_makes_the_next_character_literal() {
-        assert!(Pattern::new("50\\%%").unwrap().matches(b"50% off"));
-        assert!(!Pattern::new("50\\%%").unwrap().matches(b"500"));
-        assert!(Pattern::new("a\\").is_none());
+        assert!(like("50% off", "50\\%%"));
+        assert!(!like("500", "50\\%%"));
+    }
+
+    #[test]
+    fn small_letters_are_compared_where_case_is_folded() {
+        let ilike = |text: &str, pattern: &str| {
+            LikePattern::new(pattern, Some('\\'), true).unwrap().matches(text.as_bytes(), &mut b"left over".to_vec())
+        };
+        for (text, pattern) in
+            [("äbc", "ÄB%"), ("ABC", "%b_"), ("Straße 9", "%STRAßE%"), ("\u{212a}", "k"), ("ÀÉ", "_é")]
+        {
+            assert!(ilike(text, pattern), "{text} ILIKE {pattern}");
+        }
+        assert!(!ilike("abd", "AB\\C"));
+    }
+
+    #[test]
+    fn percent_and_underscore_match_as_in_sql() {
+        for (text, pattern) in [
+            ("abc", "abc"),
+            ("abc", "a%"),
+            ("abc", "%c"),
+            ("abc", "%b%"),
+            ("abc", "a_c"),
+            ("abc", "%"),
+            ("", "%"),
+            ("", ""),
+            ("aéc", "a_c"),
+            ("abcabc", "%b_a%c"),
+            ("a%c", "a\\%c"),
+            ("aXbXc", "a%X%c"),
+            ("aaab", "%aab"),
+            ("special packages requests", "%special%requests%"),
+        ] {
+            assert!(like(text, pattern), "{text} LIKE {pattern}");
+        }
+        for (text, pattern) in [
+            ("abc", "ab"),
+            ("abc", "b%"),
+            ("abc", "a_"),
+            ("abc", "____"),
+            ("", "_"),
+            ("axc", "a\\%c"),
+            ("ab", "ab%b"),
+            ("abc", "%_____"),
+            ("abc", "ABC"),
+        ] {
+            assert!(!like(text, pattern), "{text} NOT LIKE {pattern}");
+        }
+    }
+
+    #[test]
+    fn hostile_patterns_take_no_exponential_time() {
+        let text = "a".repeat(20_000);
+        let pattern = "%a_a".repeat(50) + "b";
+        assert!(!like(&text, &pattern));
+    }
+
+    #[test]
+    fn a_trailing_escape_is_an_error() {
+        assert_eq!(LikePattern::new("a\\", Some('\\'), false).unwrap_err().sqlstate().0, "22025");
+        assert!(LikePattern::new("a\\", None, false).unwrap().matches(b"a\\", &mut vec![]));
     }
 }

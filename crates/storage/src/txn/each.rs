@@ -1,7 +1,7 @@
-//! Patching many entries that are read for it: each is looked for once.
+//! Patching or removing many entries: those of a leaf with one way to it.
 //!
-//! What must hold: an operation is put down for every patch, and none for what was not patched. An entry is shown once,
-//! for who is asked may count.
+//! What must hold: an operation is put down for every patch and every removal, and none for what was not changed. An entry is shown
+//! once, for who is asked may count.
 
 use super::lookup::KeyList;
 use super::own::WRITES;
@@ -49,6 +49,57 @@ impl State {
             }
         }
         Ok(done)
+    }
+
+    /// See [`Writer::delete_each`](super::TransactionWriter::delete_each).
+    pub(super) fn delete_each(&mut self, private: &Private, tree: TreeId, keys: &KeyList) -> Result<usize> {
+        let mut removed = 0;
+        if keys.len() <= WRITES && self.is_short && self.find(tree).is_none() {
+            for at in 0..keys.len() {
+                removed += usize::from(self.delete(private, tree, keys.get(at))?);
+            }
+            return Ok(removed);
+        }
+        let engine = private.engine();
+        let mut done = 0;
+        while done < keys.len() {
+            let next = self.delete_leaf(engine, tree, keys, done, &mut removed);
+            let seen = *next.as_ref().unwrap_or(&keys.len());
+            self.note_keys(tree, (done..seen).map(|at| keys.get(at)));
+            done = next?;
+        }
+        Ok(removed)
+    }
+
+    /// Those that lie in the leaf of the first.
+    fn delete_leaf(
+        &mut self,
+        engine: &Engine,
+        tree: TreeId,
+        keys: &KeyList,
+        from: usize,
+        removed: &mut usize,
+    ) -> Result<usize> {
+        let at = self.open(engine, tree)?;
+        self.send_early(engine)?;
+        self.spill_if_large(engine);
+        let (slot, chains) = (self.slot()?, self.trees[at].chains.len());
+        let mut ops = std::mem::take(&mut self.ops);
+        let mut next = from;
+        let key = |at: usize| (at < keys.len()).then(|| keys.get(at));
+        let result = self.try_and_spill(engine, slot, at, true, |edit| {
+            next = edit.delete_run(key, from, |at| {
+                *removed += 1;
+                ops.delete(tree, keys.get(at));
+            })?;
+            Ok(())
+        });
+        self.ops = ops;
+        result?;
+        self.free_chains(engine, slot, at, chains);
+        self.free_waiting(&engine.pages);
+        self.trees[at].writes += 1;
+        Ok(next)
     }
 
     /// Those that lie in the leaf of the first.

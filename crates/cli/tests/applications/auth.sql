@@ -1,0 +1,11 @@
+CREATE EXTENSION pgcrypto;
+CREATE SCHEMA auth;
+CREATE TABLE auth.account (id uuid DEFAULT gen_random_uuid() PRIMARY KEY, email text UNIQUE, secret text NOT NULL, created timestamptz DEFAULT now());
+CREATE TABLE auth.session (token text PRIMARY KEY DEFAULT encode(gen_random_bytes(16), 'hex'), account_id uuid NOT NULL REFERENCES auth.account ON DELETE CASCADE, expires timestamptz NOT NULL DEFAULT now() + interval '30 days');
+CREATE TABLE note (id serial PRIMARY KEY, owner uuid REFERENCES auth.account, body text);
+ALTER TABLE note ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_notes ON note USING (owner = current_setting('app.account')::uuid);
+CREATE FUNCTION auth.uid() RETURNS uuid LANGUAGE sql STABLE AS $$ SELECT nullif(current_setting('app.account', true), '')::uuid $$;
+CREATE FUNCTION auth.login(mail text, pass text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$ DECLARE t text; BEGIN INSERT INTO auth.session (account_id) SELECT id FROM auth.account WHERE email = mail AND secret = crypt(pass, secret) RETURNING token INTO t; RETURN t; END $$;
+INSERT INTO auth.account (id, email, secret) VALUES ('00000000-0000-4000-8000-000000000001', 'ada@example.org', 'x');
+INSERT INTO note (owner, body) VALUES ('00000000-0000-4000-8000-000000000001', 'mine');

@@ -1,0 +1,15 @@
+CREATE SCHEMA hr; CREATE SCHEMA stock; CREATE SCHEMA ledger;
+CREATE TABLE hr.employee (id serial PRIMARY KEY, name text NOT NULL, boss int REFERENCES hr.employee DEFERRABLE INITIALLY DEFERRED, hired date NOT NULL, salary numeric(10,2), grade char(1) DEFAULT 'C');
+CREATE TABLE stock.item (id serial PRIMARY KEY, code varchar(20) NOT NULL UNIQUE, unit varchar(5) DEFAULT 'pc', weight double precision);
+CREATE TABLE stock.movement (id bigserial PRIMARY KEY, item_id int NOT NULL REFERENCES stock.item, quantity numeric(12,3) NOT NULL CHECK (quantity <> 0), moved timestamp NOT NULL DEFAULT LOCALTIMESTAMP, by_id int REFERENCES hr.employee);
+CREATE TABLE ledger.account (number varchar(8) PRIMARY KEY, name text, kind smallint CHECK (kind IN (1, 2, 3, 4)));
+CREATE TABLE ledger.entry (id bigint GENERATED ALWAYS AS IDENTITY (START WITH 1000 INCREMENT BY 10) PRIMARY KEY, booked date DEFAULT CURRENT_DATE, debit varchar(8) REFERENCES ledger.account, credit varchar(8) REFERENCES ledger.account, amount numeric(14,2) CHECK (amount > 0), note text, CHECK (debit <> credit));
+CREATE SEQUENCE ledger.voucher START 5 INCREMENT 5 MINVALUE 5 MAXVALUE 99995 CYCLE;
+CREATE VIEW stock.on_hand AS SELECT i.code, sum(m.quantity) AS quantity, sum(m.quantity) * i.weight AS weight FROM stock.item i LEFT JOIN stock.movement m ON m.item_id = i.id GROUP BY i.id;
+CREATE VIEW ledger.balance AS SELECT a.number, a.name, coalesce(d.total, 0) - coalesce(c.total, 0) AS balance FROM ledger.account a LEFT JOIN (SELECT debit, sum(amount) AS total FROM ledger.entry GROUP BY debit) d ON d.debit = a.number LEFT JOIN (SELECT credit, sum(amount) AS total FROM ledger.entry GROUP BY credit) c ON c.credit = a.number;
+CREATE VIEW hr.ranking AS SELECT name, grade, salary, rank() OVER (PARTITION BY grade ORDER BY salary DESC) AS place, sum(salary) OVER (PARTITION BY grade) AS of_grade FROM hr.employee;
+CREATE PROCEDURE ledger.book(d varchar, c varchar, a numeric, n text DEFAULT NULL) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO ledger.entry (debit, credit, amount, note) VALUES (d, c, a, n); END $$;
+CREATE FUNCTION hr.chain(e int) RETURNS TABLE (id int, name text, depth int) LANGUAGE sql AS $$ WITH RECURSIVE up AS (SELECT x.id, x.name, x.boss, 0 AS d FROM hr.employee x WHERE x.id = e UNION ALL SELECT b.id, b.name, b.boss, d + 1 FROM hr.employee b JOIN up ON up.boss = b.id) SELECT id, name, d FROM up $$;
+INSERT INTO hr.employee (name, boss, hired, salary) VALUES ('Ada', NULL, '2020-01-01', 9000), ('Bob', 1, '2021-02-03', 5000);
+INSERT INTO ledger.account VALUES ('1000', 'Cash', 1), ('4000', 'Sales', 4);
+CALL ledger.book('1000', '4000', 12.5);

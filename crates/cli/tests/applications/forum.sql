@@ -1,0 +1,15 @@
+CREATE EXTENSION citext;
+CREATE TABLE users (id serial PRIMARY KEY, name citext UNIQUE NOT NULL, password_hash text, admin boolean DEFAULT false NOT NULL, settings json);
+CREATE TABLE boards (id serial PRIMARY KEY, title text NOT NULL, parent_id int REFERENCES boards);
+CREATE TABLE threads (id serial PRIMARY KEY, board_id int NOT NULL REFERENCES boards, title varchar(200) NOT NULL, pinned boolean NOT NULL DEFAULT false, last_post timestamptz);
+CREATE TABLE posts (id bigserial PRIMARY KEY, thread_id int NOT NULL REFERENCES threads ON DELETE CASCADE, user_id int REFERENCES users ON DELETE SET NULL, body text NOT NULL, posted timestamptz DEFAULT CURRENT_TIMESTAMP, edited timestamptz);
+CREATE INDEX posts_by_thread ON posts (thread_id, posted DESC);
+CREATE INDEX posts_recent ON posts (posted) WHERE edited IS NULL;
+CREATE VIEW thread_stats AS SELECT t.id, t.title, count(p.id) AS posts, max(p.posted) AS latest, (SELECT u.name FROM users u JOIN posts q ON q.user_id = u.id WHERE q.thread_id = t.id ORDER BY q.posted DESC LIMIT 1) AS latest_by FROM threads t LEFT JOIN posts p ON p.thread_id = t.id GROUP BY t.id, t.title;
+CREATE RECURSIVE VIEW board_tree (id, title, path) AS SELECT id, title, ARRAY[id] FROM boards WHERE parent_id IS NULL UNION ALL SELECT b.id, b.title, t.path || b.id FROM boards b JOIN board_tree t ON b.parent_id = t.id;
+COMMENT ON TABLE users IS 'Who writes';
+COMMENT ON COLUMN users.name IS 'Without regard to case';
+INSERT INTO users (name) VALUES ('Ada'), ('bob');
+INSERT INTO boards (title) VALUES ('General');
+INSERT INTO threads (board_id, title) VALUES (1, 'Hello');
+INSERT INTO posts (thread_id, user_id, body, posted) VALUES (1, 1, E'First\n\\.\npost', '2024-01-01'), (1, 2, 'Second', '2024-01-02');

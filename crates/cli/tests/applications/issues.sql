@@ -1,0 +1,14 @@
+CREATE EXTENSION pg_trgm;
+CREATE TYPE priority AS ENUM ('low', 'normal', 'high');
+CREATE DOMAIN label AS text CHECK (VALUE ~ '^[a-z:]+$');
+CREATE TABLE project (id serial PRIMARY KEY, key varchar(10) UNIQUE, name text NOT NULL);
+CREATE TABLE issue (id serial PRIMARY KEY, project_id int NOT NULL REFERENCES project, number int NOT NULL, title text NOT NULL, priority priority DEFAULT 'normal', labels text[] DEFAULT '{}' NOT NULL, main label, opened timestamptz DEFAULT now(), closed timestamptz, UNIQUE (project_id, number), CONSTRAINT closed_later CHECK (closed >= opened));
+CREATE INDEX issue_labels ON issue USING gin (labels);
+CREATE TABLE issue_log (id bigserial PRIMARY KEY, issue_id int REFERENCES issue, change jsonb NOT NULL, at timestamptz DEFAULT clock_timestamp());
+CREATE FUNCTION log_issue() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF TG_OP = 'UPDATE' AND NEW IS NOT DISTINCT FROM OLD THEN RETURN NULL; END IF; INSERT INTO issue_log (issue_id, change) VALUES (NEW.id, to_jsonb(NEW)); RETURN NULL; END $$;
+CREATE TRIGGER log AFTER INSERT OR UPDATE ON issue FOR EACH ROW EXECUTE PROCEDURE log_issue();
+CREATE FUNCTION next_number(p int) RETURNS int LANGUAGE sql AS $$ SELECT coalesce(max(number), 0) + 1 FROM issue WHERE project_id = p $$;
+CREATE FUNCTION similar_to(t text) RETURNS SETOF issue LANGUAGE sql STABLE AS $$ SELECT * FROM issue WHERE similarity(title, t) > 0.3 $$;
+CREATE VIEW burndown AS SELECT date_trunc('week', opened)::date AS week, count(*) FILTER (WHERE closed IS NULL) AS still_open, count(*) AS all_of_them, round(avg(extract(epoch FROM closed - opened) / 86400)::numeric, 1) AS days FROM issue GROUP BY 1;
+INSERT INTO project (key, name) VALUES ('CRN', 'Cairn');
+INSERT INTO issue (project_id, number, title, labels, main) VALUES (1, 1, 'It breaks', '{bug,ui}', 'bug'), (1, 2, 'It is slow', '{}', NULL);

@@ -1,0 +1,15 @@
+CREATE EXTENSION "uuid-ossp";
+CREATE TYPE order_state AS ENUM ('cart', 'placed', 'paid', 'shipped', 'cancelled');
+CREATE TABLE customers (id uuid PRIMARY KEY DEFAULT uuid_generate_v4(), email varchar(255) NOT NULL, full_name text, created_at timestamptz NOT NULL DEFAULT now(), last_ip inet);
+CREATE UNIQUE INDEX customers_email ON customers (lower(email));
+CREATE TABLE products (id bigserial PRIMARY KEY, sku text UNIQUE NOT NULL, title text NOT NULL, price numeric(10,2) NOT NULL CHECK (price >= 0), stock int NOT NULL DEFAULT 0, attributes jsonb NOT NULL DEFAULT '{}');
+CREATE INDEX products_attributes ON products USING gin (attributes);
+CREATE TABLE orders (id bigserial PRIMARY KEY, customer_id uuid REFERENCES customers ON DELETE RESTRICT, state order_state NOT NULL DEFAULT 'cart', placed_at timestamptz, total numeric(12,2) NOT NULL DEFAULT 0);
+CREATE TABLE order_lines (order_id bigint REFERENCES orders ON DELETE CASCADE, line smallint, product_id bigint REFERENCES products, quantity int CHECK (quantity BETWEEN 1 AND 1000), price numeric(10,2), PRIMARY KEY (order_id, line));
+CREATE FUNCTION set_total() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE orders SET total = (SELECT coalesce(sum(quantity * price), 0) FROM order_lines WHERE order_id = NEW.order_id) WHERE id = NEW.order_id; RETURN NULL; END $$;
+CREATE TRIGGER order_total AFTER INSERT OR UPDATE ON order_lines FOR EACH ROW EXECUTE FUNCTION set_total();
+CREATE VIEW best_sellers AS SELECT p.id, p.title, sum(l.quantity) AS sold FROM products p JOIN order_lines l ON l.product_id = p.id JOIN orders o ON o.id = l.order_id WHERE o.state IN ('paid', 'shipped') GROUP BY p.id ORDER BY sold DESC LIMIT 100;
+INSERT INTO customers (id, email, full_name, last_ip) VALUES ('6b1d5d5e-0000-4000-8000-000000000001', 'ada@example.org', 'Ada', '10.0.0.1');
+INSERT INTO products (sku, title, price, stock, attributes) VALUES ('A-1', 'Apple', 0.5, 100, '{"colour": "red"}'), ('B-1', 'Bread', 2.75, 10, '{}');
+INSERT INTO orders (customer_id, state, placed_at) VALUES ('6b1d5d5e-0000-4000-8000-000000000001', 'paid', '2024-01-02 03:04:05+00');
+INSERT INTO order_lines VALUES (1, 1, 1, 3, 0.5), (1, 2, 2, 1, 2.75);

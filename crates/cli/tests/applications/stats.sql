@@ -1,0 +1,10 @@
+CREATE EXTENSION pg_stat_statements;
+CREATE EXTENSION tablefunc;
+CREATE TABLE measure (sensor int NOT NULL, at timestamp NOT NULL, value real, PRIMARY KEY (sensor, at));
+CREATE FUNCTION geo_step(state double precision[], v double precision) RETURNS double precision[] LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT ARRAY[state[1] + ln(v), state[2] + 1] $$;
+CREATE FUNCTION geo_final(state double precision[]) RETURNS double precision LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT CASE WHEN state[2] > 0 THEN exp(state[1] / state[2]) END $$;
+CREATE AGGREGATE geomean(double precision) (SFUNC = geo_step, STYPE = double precision[], FINALFUNC = geo_final, INITCOND = '{0,0}');
+CREATE FUNCTION extremes(s int, OUT lo real, OUT hi real) LANGUAGE sql AS $$ SELECT min(value), max(value) FROM measure WHERE sensor = s $$;
+CREATE FUNCTION hourly(s int) RETURNS SETOF record LANGUAGE sql AS $$ SELECT date_trunc('hour', at), avg(value) FROM measure WHERE sensor = s GROUP BY 1 $$;
+CREATE VIEW daily AS SELECT sensor, at::date AS day, avg(value) AS mean, stddev(value) AS deviation, percentile_cont(0.95) WITHIN GROUP (ORDER BY value) AS p95, value_width.w FROM measure, LATERAL (SELECT width_bucket(value, 0, 100, 10) AS w) value_width GROUP BY sensor, at::date, value_width.w;
+INSERT INTO measure VALUES (1, '2024-01-01 10:00', 1.5), (1, '2024-01-01 11:00', 2.5);

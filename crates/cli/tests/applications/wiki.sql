@@ -1,0 +1,11 @@
+CREATE EXTENSION unaccent;
+CREATE EXTENSION btree_gin;
+CREATE TABLE page (id serial PRIMARY KEY, title text NOT NULL, namespace int DEFAULT 0 NOT NULL, touched timestamp DEFAULT now(), redirect int REFERENCES page, UNIQUE (namespace, title));
+CREATE TABLE link (from_id int REFERENCES page ON DELETE CASCADE, to_title text, PRIMARY KEY (from_id, to_title));
+CREATE INDEX page_gin ON page USING gin (namespace, title);
+CREATE FUNCTION normalized(t text) RETURNS text LANGUAGE sql STABLE AS $$ SELECT lower(unaccent(replace(t, '_', ' '))) $$;
+CREATE VIEW orphans AS SELECT p.id, p.title FROM page p WHERE NOT EXISTS (SELECT 1 FROM link l WHERE l.to_title = p.title) AND p.redirect IS NULL;
+CREATE VIEW wanted AS SELECT l.to_title, count(*) AS n FROM link l LEFT JOIN page p ON p.title = l.to_title WHERE p.id IS NULL GROUP BY l.to_title HAVING count(*) > 1;
+CREATE RULE no_delete AS ON DELETE TO page DO INSTEAD NOTHING;
+INSERT INTO page (title) VALUES ('Main_Page'), ('Été');
+INSERT INTO link VALUES (1, 'Été');

@@ -1,0 +1,15 @@
+CREATE SCHEMA sales;
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE DOMAIN positive AS integer DEFAULT 1 CHECK (VALUE > 0);
+CREATE DOMAIN email AS text CHECK (VALUE ~ '^[^@]+@[^@]+$') CONSTRAINT short CHECK (length(VALUE) < 255);
+CREATE TYPE address AS (street text, zip character varying(10));
+CREATE TABLE author (id serial PRIMARY KEY, name character varying(100) NOT NULL, email text UNIQUE, born date, rating numeric(3,1) DEFAULT 2.5, active boolean DEFAULT true NOT NULL, tags text[] DEFAULT '{}', feeling mood DEFAULT 'ok', prefs jsonb DEFAULT '{}'::jsonb NOT NULL);
+CREATE TABLE post (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, author_id integer NOT NULL REFERENCES author (id) ON DELETE CASCADE, title text NOT NULL, body text, score double precision DEFAULT 0, views integer DEFAULT 0 NOT NULL, price numeric(10,2), created timestamp with time zone DEFAULT now() NOT NULL, updated timestamp without time zone DEFAULT CURRENT_TIMESTAMP, published_on date DEFAULT CURRENT_DATE, code character(3), kind smallint DEFAULT 1, data json, CONSTRAINT score_range CHECK (score >= 0 AND score <= 100), CONSTRAINT known_code CHECK (code IN ('abc', 'def')), CHECK (title <> '' OR body IS NOT NULL));
+CREATE TABLE comment (id uuid DEFAULT gen_random_uuid() PRIMARY KEY, post_id bigint, parent uuid REFERENCES comment, body text DEFAULT 'none', likes integer DEFAULT (1 + 2), at time without time zone DEFAULT '12:00', wait interval DEFAULT '1 day 02:00', CONSTRAINT of_post FOREIGN KEY (post_id) REFERENCES post (id) ON UPDATE CASCADE ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE sales."Order" ("Id" integer PRIMARY KEY, "customer name" text, amount numeric(12,2), qty integer, total numeric GENERATED ALWAYS AS (amount * qty) STORED, placed timestamp without time zone, state text DEFAULT 'new', CONSTRAINT "right State" CHECK (state = ANY (ARRAY['new', 'paid', 'sent'])), CONSTRAINT "some" CHECK (amount BETWEEN 0 AND 1000000));
+CREATE TABLE sales.item (order_id integer REFERENCES sales."Order" ("Id"), line smallint, sku text NOT NULL, quantity positive, to_address address, PRIMARY KEY (order_id, line), UNIQUE (sku, order_id));
+CREATE TABLE person (id integer, first_name text, last_name text, manager_id integer, email text, salary numeric, department text, hired date, "user" text, "order" integer, data bytea);
+CREATE TABLE a (id integer, x integer, y text);
+CREATE TABLE b (id integer, x integer, z text);
+CREATE TABLE c (id integer, w bigint, z character varying);
+CREATE TABLE types (i2 smallint, i4 integer, i8 bigint, f4 real, f8 double precision, n numeric, n2 numeric(8,2), t text, v character varying(20), c character(5), b boolean, d date, ts timestamp without time zone, tz timestamp with time zone, tm time without time zone, iv interval, u uuid, j json, jb jsonb, by bytea, ia integer[], ta text[], m mood, e email, p positive, va character varying(10)[]);
