@@ -2,6 +2,7 @@
 whole, and nothing hung, crashed or grew. `CAIRN_SOAK_SECONDS=3600 bindings/test -k soak` for longer than a moment."""
 
 import asyncio
+import collections
 import contextlib
 import gc
 import os
@@ -19,6 +20,8 @@ from pycairndb import aio
 
 ACCOUNTS = 20
 TOTAL = ACCOUNTS * 100
+# Threads of the background, and how many of them stay while they have nothing to do.
+KEEPER, KEPT = "cairn-keeper", 2
 # More than a round takes: who is not done by then hangs.
 HANGS = 60
 
@@ -201,7 +204,21 @@ def used():
     gc.collect()
     with open("/proc/self/statm") as statm:
         memory = int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return memory, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+    return memory, len(os.listdir("/proc/self/fd")), threads_by_name()
+
+
+def threads_by_name():
+    names = collections.Counter()
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/comm") as name:
+            names[name.read().strip()] += 1
+    return names
+
+
+def too_many(threads, before):
+    """Those of a name that there are more of than before. Of those that all databases of the process share two stay idle where any
+    is open (other tests leave some), and so one may be there that was not asked for before."""
+    return {name: number for name, number in threads.items() if number > before[name] + (KEPT if name == KEEPER else 0)}
 
 
 @pytest.mark.slow
@@ -232,12 +249,12 @@ def test_a_soak(path):
     memory, files, threads = used()
     # Threads of the background go once nothing has been asked of them for half a second.
     ends = time.monotonic() + 20
-    while threads > before[2] and time.monotonic() < ends:
+    while too_many(threads, before[2]) and time.monotonic() < ends:
         time.sleep(0.1)
         memory, files, threads = used()
     # What was acknowledged is kept here, too.
     assert memory - before[0] < (64 << 20) + 400 * sum(map(len, acknowledged.values())), (before, memory)
-    assert files <= before[1] and threads <= before[2], (before, files, threads)
+    assert files <= before[1] and not too_many(threads, before[2]), (before, files, threads)
 
 
 if __name__ == "__main__":
