@@ -61,7 +61,7 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
             "a constraint trigger FROM another table",
         ),
         ("create table t (a int, ^exclude (a with =))", "an exclusion constraint"),
-        ("create view v with (^security_barrier) as select 1", "the option security_barrier of a view"),
+        ("alter view v set (^security_barrier)", "the option security_barrier of a view"),
         ("alter table t add a int, ^enable row level security", "ALTER TABLE ... ENABLE ROW LEVEL SECURITY"),
         ("alter table t ^attach partition u default", "a partitioned table"),
         ("^alter sequence s set logged", "ALTER SEQUENCE ... SET LOGGED"),

@@ -6,6 +6,7 @@ use super::clause::Clause;
 use super::create_table::{
     check_method, check_reset, check_storage_option, is_temporary, option_name, option_value, with_data,
 };
+use super::table_options::is_on;
 use crate::catalog::{CheckOption, ObjectName};
 use crate::{Error, Result, SqlState};
 
@@ -21,11 +22,14 @@ pub(crate) struct CreateView {
     pub(crate) columns: Vec<String>,
     pub(crate) query: Id<Query>,
     pub(crate) check: Option<CheckOption>,
+    /// WITH (security_barrier, security_invoker), which do nothing.
+    pub(crate) has_security_options: bool,
 }
 
 impl CreateView {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateView> {
-        let (recursive, check) = (command.has(TokenKind::Recursive), check_option(command)?);
+        let said = storage_options(command).filter(|option| !is_security_option(*option));
+        let (recursive, check) = (command.has(TokenKind::Recursive), check_option(command, said)?);
         if recursive && check.is_some() {
             let message = "WITH CHECK OPTION not supported on recursive views";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -38,8 +42,23 @@ impl CreateView {
             columns: command.names_in("columns"),
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
             check,
+            has_security_options: has_security_options(command)?,
         })
     }
+}
+
+/// Whether options were said that do nothing, since there is one role, which sees all rows. SQLSTATE 22023 where their value is none.
+fn has_security_options(command: Clause<'_>) -> Result<bool> {
+    let said = storage_options(command).filter(|option| is_security_option(*option));
+    said.map(is_on).try_fold(false, |_, on| on.map(|_| true))
+}
+
+fn is_security_option(option: Clause<'_>) -> bool {
+    matches!(option_name(option).as_str(), "security_barrier" | "security_invoker")
+}
+
+fn storage_options(command: Clause<'_>) -> impl Iterator<Item = Clause<'_>> {
+    command.part("options").into_iter().flat_map(|options| options.parts("storage_option"))
 }
 
 /// Whether TEMPORARY was said. SQLSTATE 42601 for UNLOGGED.
@@ -54,12 +73,12 @@ fn is_temporary_view(command: Clause<'_>) -> Result<bool> {
 }
 
 /// WITH (check_option = ...), or WITH CHECK OPTION behind the query, but not both. SQLSTATE 22023.
-fn check_option(command: Clause<'_>) -> Result<Option<CheckOption>> {
+fn check_option<'a>(command: Clause<'a>, options: impl Iterator<Item = Clause<'a>>) -> Result<Option<CheckOption>> {
     let mut found = command.part("check_option").map(|said| match said.has(TokenKind::Local) {
         true => CheckOption::Local,
         false => CheckOption::Cascaded,
     });
-    for option in command.part("options").into_iter().flat_map(|options| options.parts("storage_option")) {
+    for option in options {
         let given = view_option(option)?;
         if found.is_some() {
             let message = "parameter \"check_option\" specified more than once";
@@ -72,7 +91,7 @@ fn check_option(command: Clause<'_>) -> Result<Option<CheckOption>> {
 
 /// ALTER VIEW .. SET (check_option = ...).
 pub(super) fn set_option(action: Clause<'_>) -> Result<Option<CheckOption>> {
-    check_option(action)
+    check_option(action, storage_options(action))
 }
 
 /// ALTER VIEW .. RESET (check_option). SQLSTATE 22023.
@@ -87,7 +106,7 @@ fn known_option(option: Clause<'_>) -> Result<()> {
     let name = option_name(option);
     match name.as_str() {
         "check_option" => Ok(()),
-        "security_barrier" | "security_invoker" => Err(option
+        _ if is_security_option(option) => Err(option
             .unsupported(format!("the option {name} of a view"))
             .with_hint("Leave it out: there is one role, which sees all rows.")),
         _ => {

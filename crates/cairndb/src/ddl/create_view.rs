@@ -26,6 +26,10 @@ impl Ddl<'_> {
             schema = self.schema_for(&create.name, true)?;
             self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("view \"{name}\" will be a temporary view"));
         }
+        if create.has_security_options {
+            let message = "security_barrier and security_invoker do nothing: there is one role, which sees all rows";
+            self.notice(SqlState::SUCCESSFUL_COMPLETION, message.to_owned());
+        }
         let columns = view_columns(create, &fields)?;
         let (id, triggers, defaults) = match self.catalog.relation_in(schema, &name) {
             None => {

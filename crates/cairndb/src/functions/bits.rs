@@ -1,7 +1,7 @@
 //! Bytes and bits of `bytea`. Bits are counted from the lowest of the first byte.
 
 use super::catalogue::Catalogue;
-use super::support::{call, invalid_parameter};
+use super::support::{call, check_length, invalid_parameter};
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
@@ -57,6 +57,60 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         BIG,
         call!((Bytea a) Ok(Value::BigInt(a.iter().map(|byte| i64::from(byte.count_ones())).sum()))),
     );
+    trims(catalogue);
+    overlays(catalogue);
+}
+
+fn trims(catalogue: &mut Catalogue) {
+    const PAIR: &[DataType] = &[BYTES, BYTES];
+    let both = call!((Bytea a, Bytea set) trim(a, set, [true, true]));
+    catalogue.add("btrim", PAIR, BYTES, both);
+    catalogue.add("trim", PAIR, BYTES, both).syntax();
+    catalogue.add("ltrim", PAIR, BYTES, call!((Bytea a, Bytea set) trim(a, set, [true, false])));
+    catalogue.add("rtrim", PAIR, BYTES, call!((Bytea a, Bytea set) trim(a, set, [false, true])));
+}
+
+/// Without the bytes of the set at its beginning and its end.
+fn trim(mut bytes: &[u8], set: &[u8], [beginning, end]: [bool; 2]) -> Result<Value> {
+    while let [first, rest @ ..] = bytes
+        && beginning
+        && set.contains(first)
+    {
+        bytes = rest;
+    }
+    while let [rest @ .., last] = bytes
+        && end
+        && set.contains(last)
+    {
+        bytes = rest;
+    }
+    Ok(Value::Bytea(bytes.into()))
+}
+
+fn overlays(catalogue: &mut Catalogue) {
+    catalogue.add(
+        "overlay",
+        &[BYTES, BYTES, INT],
+        BYTES,
+        call!((Bytea a, Bytea b, Integer start) overlay(a, b, *start, b.len() as i64)),
+    );
+    catalogue.add(
+        "overlay",
+        &[BYTES, BYTES, INT, INT],
+        BYTES,
+        call!((Bytea a, Bytea b, Integer start, Integer length) overlay(a, b, *start, i64::from(*length))),
+    );
+}
+
+/// `new` in place of so many bytes from `start` on, counted from 1. SQLSTATE 22011.
+fn overlay(source: &[u8], new: &[u8], start: i32, length: i64) -> Result<Value> {
+    if start <= 0 {
+        return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
+    }
+    let at = |place: i64| usize::try_from(place).unwrap_or(0).min(source.len());
+    let (start, behind) = (i64::from(start) - 1, i64::from(start) - 1 + length);
+    check_length(source.len().saturating_add(new.len()))?;
+    Ok(Value::Bytea([&source[..at(start)], new, &source[at(behind)..]].concat().into()))
 }
 
 fn place(at: i64, length: usize) -> Result<usize> {

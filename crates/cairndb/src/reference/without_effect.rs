@@ -111,6 +111,12 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
         ],
     ),
     of(
+        "security_barrier and security_invoker of a view",
+        "CREATE VIEW v WITH (security_barrier) AS SELECT 1 AS a",
+        "there is one role, which sees all rows, as a NOTICE says",
+        &[],
+    ),
+    of(
         "Isolation levels and DEFERRABLE of a transaction",
         "BEGIN ISOLATION LEVEL READ COMMITTED",
         "every transaction is serializable, and waits for no other to begin",

@@ -12,6 +12,7 @@ use super::update::returning_scope;
 use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::{Clause, Context};
 use crate::bind::expressions::expr::conjunction;
+use crate::bind::relations::from::Around;
 use crate::bind::relations::scope::{Env, Scope};
 use crate::bind::statement::BoundMerge;
 use crate::catalog::Table;
@@ -44,7 +45,7 @@ impl Binder<'_> {
         let (scan, target_scope) = self.target_scan(&changed, target.alias)?;
         let table = changed.table.clone();
         let target_width = target_scope.width;
-        let source = self.item(merge.source, None, None)?;
+        let source = self.item(merge.source, Around::of(None))?;
         let (source_width, source_scope) = (source.scope.width, source.scope);
         let wants = |matched: MergeMatch| clauses.iter().any(|clause| clause.matched == matched);
         let keeps_target = wants(MergeMatch::NotMatchedBySource);

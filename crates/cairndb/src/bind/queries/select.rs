@@ -20,7 +20,7 @@ use crate::bind::binder::{Binder, NOWHERE};
 use crate::bind::context::SetCall;
 use crate::bind::context::{Clause, Context};
 use crate::bind::relations::from::Side;
-use crate::bind::relations::scope::Env;
+use crate::bind::relations::scope::{Env, seen_from};
 use crate::bind::relations::star;
 use crate::plan::{Expr, Field, LogicalPlan, SortKey, StandIn, same_expr};
 use crate::sql::name_text;
@@ -301,16 +301,13 @@ impl Binder<'_> {
             outputs.extend(all.into_iter().map(|(name, expr)| Output { expr, name, span }));
             return Ok(());
         }
-        let (relation, level) = self.relation(context.env, qualifier)?;
-        if level > 0 {
-            return Err(self.at(Error::unsupported("an outer query's table.*"), span));
-        }
+        let names: Vec<Id<Name>> = self.tree.list(qualifier).collect();
+        let (relation, level, scope) = self.relation_of(context.env, &names)?;
         for (name, expr) in relation.columns() {
-            if let Some(env) = context.env {
-                self.note_use(env.scope, &expr);
-            }
+            self.note_use(scope, &expr);
+            let expr = seen_from(expr, level);
             context.mention(&expr, span);
-            outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
+            outputs.push(Output { expr, name: name.to_owned(), span });
         }
         if let Some(stars) = &mut self.stars {
             stars.note(span, star::names_of(relation));

@@ -35,6 +35,28 @@ pub(in crate::bind) struct Item {
 /// What stands left of an item: the items before it, joined.
 pub(in crate::bind) type Side = (LogicalPlan, Scope);
 
+/// What an item may look at: `left`, the items before it, where it is LATERAL or a function; and the queries around.
+#[derive(Clone, Copy, Default)]
+pub(in crate::bind) struct Around<'e> {
+    pub(super) left: Option<&'e Scope>,
+    /// What is around an item that looks left, and around all else. They differ in joined items that may look left of all of them:
+    /// for all else that level is there too, but has no columns.
+    pub(super) lateral: Option<&'e Env<'e>>,
+    pub(super) plain: Option<&'e Env<'e>>,
+}
+
+impl<'e> Around<'e> {
+    /// Nothing but the queries around.
+    pub(in crate::bind) fn of(outer: Option<&'e Env<'e>>) -> Around<'e> {
+        Around { left: None, lateral: outer, plain: outer }
+    }
+
+    /// The same, beside what stands left.
+    pub(super) fn beside(self, left: Option<&'e Scope>) -> Around<'e> {
+        Around { left, ..self }
+    }
+}
+
 /// The name that an item of FROM or a WITH query is given, and names for its columns.
 #[derive(Clone, Copy)]
 pub(in crate::bind) struct Naming {
@@ -84,7 +106,8 @@ impl<'a> Binder<'a> {
         item: Id<TableRef>,
         outer: Option<&Env>,
     ) -> Result<Side> {
-        let right = self.item(item, left.as_ref().map(|(_, scope)| scope), outer)?;
+        let around = Around::of(outer).beside(left.as_ref().map(|(_, scope)| scope));
+        let right = self.item(item, around)?;
         match left {
             None => Ok((right.plan, right.scope)),
             Some(left) => self.cross(left, right, self.tree.span(item)),
@@ -99,23 +122,18 @@ impl<'a> Binder<'a> {
         Ok((plan, scope))
     }
 
-    /// One item, its names given by its alias. Of joined ones only the first may look at `left`.
-    pub(in crate::bind) fn item(
-        &mut self,
-        item: Id<TableRef>,
-        left: Option<&Scope>,
-        outer: Option<&Env>,
-    ) -> Result<Item> {
-        let bound = self.bound_item(item, left, outer)?;
+    /// One item, its names given by its alias.
+    pub(in crate::bind) fn item(&mut self, item: Id<TableRef>, around: Around) -> Result<Item> {
+        let bound = self.bound_item(item, around)?;
         self.know_item(item, &bound.scope);
         Ok(bound)
     }
 
-    fn bound_item(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
+    fn bound_item(&mut self, item: Id<TableRef>, around: Around) -> Result<Item> {
         let tree = self.tree;
         match tree.get(item) {
             TableRef::Join { alias, .. } => {
-                let joined = self.joined(item, left, outer)?;
+                let joined = self.joined(item, around)?;
                 match alias.and_then(|alias| self.naming(alias)) {
                     None => Ok(joined),
                     Some(naming) => self.aliased_join(joined, naming),
@@ -123,7 +141,7 @@ impl<'a> Binder<'a> {
             }
             TableRef::Table { name, alias, sample: Some(sample), .. } => {
                 self.charge_relation()?;
-                self.sample((name, alias.and_then(|alias| self.naming(alias))), sample, outer)
+                self.sample((name, alias.and_then(|alias| self.naming(alias))), sample, around.plain)
             }
             TableRef::Table { name, alias, .. } => {
                 self.charge_relation()?;
@@ -131,11 +149,11 @@ impl<'a> Binder<'a> {
             }
             TableRef::Function { .. } => {
                 self.charge_relation()?;
-                self.table_function(item, left, outer)
+                self.table_function(item, around)
             }
             TableRef::Subquery { query, lateral, alias } => {
                 self.charge_relation()?;
-                self.derived(lateral, query, alias.and_then(|alias| self.naming(alias)), left, outer)
+                self.derived(lateral, query, alias.and_then(|alias| self.naming(alias)), around)
             }
             TableRef::Xml { .. } => Err(self.at(Error::unsupported("XMLTABLE"), tree.span(item))),
         }
@@ -147,8 +165,48 @@ impl<'a> Binder<'a> {
         name.map(|name| Naming { name, columns })
     }
 
-    /// Joined tables, without regard to the name that they may have together. Long chains are trees of the left.
-    fn joined(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
+    /// Joined tables, without regard to the name that they may have together. Where one of them may look left of all of them, they
+    /// are bound one level further in, as such an item is.
+    fn joined(&mut self, item: Id<TableRef>, around: Around) -> Result<Item> {
+        self.beyond_reach(around.left, |binder| binder.joined_beside(item, around))
+    }
+
+    fn joined_beside(&mut self, item: Id<TableRef>, around: Around) -> Result<Item> {
+        let left = around.left.filter(|left| !left.relations.is_empty() && self.may_look_left(item));
+        let Some(left) = left else { return Ok(Item::plain(self.joins(item, around.beside(None))?)) };
+        let seen = Env { scope: left, outer: around.lateral, within: None };
+        let unseen = Env { scope: &Scope::default(), outer: around.plain, within: None };
+        let within = Around { left: None, lateral: Some(&seen), plain: Some(&unseen) };
+        let (plan, scope) = self.joins(item, within)?;
+        let (plan, lateral) = settle(plan);
+        Ok(Item { plan, scope, lateral })
+    }
+
+    /// What stands left is named by messages as what can not be looked at from here.
+    fn beyond_reach<T>(&mut self, left: Option<&Scope>, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let hidden = self.unreachable.len();
+        let aliases = left.iter().flat_map(|left| &left.relations).map(|relation| relation.alias.clone());
+        self.unreachable.extend(aliases);
+        let bound = bind(self);
+        self.unreachable.truncate(hidden);
+        bound
+    }
+
+    /// Whether it is LATERAL or a function, or one of its joined items is.
+    fn may_look_left(&self, item: Id<TableRef>) -> bool {
+        let mut items = vec![item];
+        while let Some(item) = items.pop() {
+            match self.tree.get(item) {
+                TableRef::Join { left, right, .. } => items.extend([left, right]),
+                TableRef::Subquery { lateral: true, .. } | TableRef::Function { .. } => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Long chains are trees of the left.
+    fn joins(&mut self, item: Id<TableRef>, around: Around) -> Result<Side> {
         let tree = self.tree;
         let (mut joins, mut first) = (vec![], item);
         while let TableRef::Join { left, alias, .. } = tree.get(first) {
@@ -163,17 +221,13 @@ impl<'a> Binder<'a> {
         let left_of_any = |joins: &[Id<TableRef>]| {
             joins.iter().any(|&join| is(join, ast::JoinKind::Right)).then_some(Confine::OuterJoin)
         };
-        let first_item = self.within(left_of_any(&joins), |binder| binder.item(first, left, outer))?;
-        if first_item.lateral {
-            let error = Error::unsupported("a join whose first item is LATERAL");
-            return Err(self.at(error, tree.span(first)));
-        }
-        let mut joined = (first_item.plan, first_item.scope);
+        let first = self.within(left_of_any(&joins), |binder| binder.item(first, around))?;
+        let mut joined = (first.plan, first.scope);
         while let Some(join) = joins.pop() {
             let confine = is(join, ast::JoinKind::Left).then_some(Confine::OuterJoin).or_else(|| left_of_any(&joins));
-            joined = self.join(joined, join, confine, outer)?;
+            joined = self.join(joined, join, confine, around)?;
         }
-        Ok(Item::plain(joined))
+        Ok(joined)
     }
 
     /// A WITH query, a table or a view.
@@ -511,25 +565,13 @@ impl<'a> Binder<'a> {
         Err(self.at(error, self.tree.span(naming.name)))
     }
 
-    fn derived(
-        &mut self,
-        lateral: bool,
-        query: Id<Query>,
-        naming: Option<Naming>,
-        left: Option<&Scope>,
-        outer: Option<&Env>,
-    ) -> Result<Item> {
+    fn derived(&mut self, lateral: bool, query: Id<Query>, naming: Option<Naming>, around: Around) -> Result<Item> {
         let (plan, lateral) = if lateral {
-            let scope = left.cloned().unwrap_or_default();
-            let plan = self.query(query, Some(&Env { scope: &scope, outer, within: None }))?;
+            let scope = around.left.cloned().unwrap_or_default();
+            let plan = self.query(query, Some(&Env { scope: &scope, outer: around.lateral, within: None }))?;
             settle(plan)
         } else {
-            let hidden = self.unreachable.len();
-            let aliases = left.iter().flat_map(|left| &left.relations).map(|relation| relation.alias.clone());
-            self.unreachable.extend(aliases);
-            let plan = self.query(query, outer);
-            self.unreachable.truncate(hidden);
-            (plan?, false)
+            (self.beyond_reach(around.left, |binder| binder.query(query, around.plain))?, false)
         };
         let scope = self.fields_scope("", plan.fields(), naming)?;
         Ok(Item { plan, scope, lateral })
@@ -537,12 +579,12 @@ impl<'a> Binder<'a> {
 
     /// `(a JOIN b ...) AS alias`: one relation of all the columns.
     fn aliased_join(&mut self, item: Item, naming: Naming) -> Result<Item> {
-        let Item { plan, scope: mut joined, .. } = item;
+        let Item { plan, scope: mut joined, lateral } = item;
         let alias = name_text(self.tree, naming.name).to_owned();
         let columns = std::mem::take(joined.columns_mut());
         let mut scope = Scope::of(Relation::new(alias, columns), joined.width);
         self.rename("join expression", &mut scope, naming)?;
-        Ok(Item::plain((plan, scope)))
+        Ok(Item { plan, scope, lateral })
     }
 }
 

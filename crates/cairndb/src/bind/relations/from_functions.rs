@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cairn_parser::{self as ast, CallForm, FunctionItem, Id, List, Span, TableRef};
 
-use super::from::{Item, settle};
+use super::from::{Around, Item, settle};
 use super::rows_from::RowsCall;
 use super::scope::{Env, Scope};
 use crate::bind::binder::Binder;
@@ -26,18 +26,13 @@ use crate::{Error, Result, SqlState};
 
 impl<'a> Binder<'a> {
     /// Functions that return rows: one column is named by the alias, several are called as the function is.
-    pub(super) fn table_function(
-        &mut self,
-        item: Id<TableRef>,
-        left: Option<&Scope>,
-        outer: Option<&Env>,
-    ) -> Result<Item> {
+    pub(super) fn table_function(&mut self, item: Id<TableRef>, around: Around) -> Result<Item> {
         let tree = self.tree;
         let TableRef::Function { functions, rows_from, ordinality, alias, .. } = tree.get(item) else {
             return Err(Error::internal("not a function in FROM"));
         };
-        let scope = left.cloned().unwrap_or_default();
-        let left = Env { scope: &scope, outer, within: None };
+        let scope = around.left.cloned().unwrap_or_default();
+        let left = Env { scope: &scope, outer: around.lateral, within: None };
         // The function's row of its own has no columns; the left row is one level out.
         let nothing = Scope::default();
         let env = Env { scope: &nothing, outer: Some(&left), within: None };

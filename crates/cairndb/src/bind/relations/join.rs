@@ -2,7 +2,7 @@
 
 use cairn_parser::{self as ast, Id, List, Name, Span, TableRef};
 
-use super::from::Side;
+use super::from::{Around, Side};
 use super::scope::{Env, Relation, Scope};
 use crate::bind::binder::{Binder, Confine, NOWHERE};
 use crate::bind::context::{Clause, Context};
@@ -29,14 +29,14 @@ impl Binder<'_> {
         left: Side,
         join: Id<TableRef>,
         confine: Option<Confine>,
-        outer: Option<&Env>,
+        around: Around,
     ) -> Result<Side> {
         let tree = self.tree;
         let TableRef::Join { kind, natural, right: right_item, on, using, using_alias, .. } = tree.get(join) else {
             return Err(Error::internal("not a join"));
         };
         let (kind, place) = (kind_of(kind), tree.span(right_item));
-        let mut right = self.within(confine, |binder| binder.item(right_item, Some(&left.1), outer))?;
+        let mut right = self.within(confine, |binder| binder.item(right_item, around.beside(Some(&left.1))))?;
         if right.lateral && matches!(kind, JoinKind::Right | JoinKind::Full) {
             let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, "invalid reference to FROM-clause entry")
                 .with_detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
@@ -60,7 +60,7 @@ impl Binder<'_> {
         let joined = left.1.joined(right.scope.clone()).map_err(|error| self.at(error, place))?;
         let (on, scope) = match condition {
             Condition::None => (None, joined),
-            Condition::On(condition) => (Some(self.on(condition, &joined, outer)?), joined),
+            Condition::On(condition) => (Some(self.on(condition, &joined, around.plain)?), joined),
             Condition::Merged { names, alias } => {
                 let sides = (left_scope, right.scope.shifted(left_width));
                 let (on, scope) = self.merge(kind, &names, &sides, joined)?;

@@ -363,17 +363,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The relation that a qualifier names, and how many queries out it is.
-    pub(in crate::bind) fn relation<'e>(
-        &self,
-        env: Option<&'e Env>,
-        qualifier: List<Name>,
-    ) -> Result<(&'e Relation, usize)> {
-        let parts: Vec<Id<Name>> = self.tree.list(qualifier).collect();
-        self.relation_of(env, &parts).map(|(relation, level, _)| (relation, level))
-    }
-
-    /// And the scope that it is in.
+    /// The relation that a qualifier names, how many queries out it is, and the scope that it is in.
     pub(in crate::bind) fn relation_of<'e>(
         &self,
         env: Option<&'e Env>,

@@ -212,6 +212,14 @@ pub(in crate::plan) fn table_width(table: &Arc<Table>) -> f64 {
     (0..table.columns.len()).fold(0.0, |sum, column| sum + ColumnInfo::of_table(table, column).width)
 }
 
+fn entry_width(table: &Arc<Table>, index: &Index) -> f64 {
+    let row_key = table.row_key();
+    let columns = index.columns.iter().chain(row_key).map(|part| part.column);
+    // Rows without a key have their number.
+    let columns = columns.chain(row_key.is_empty().then_some(Table::ROW_NUMBER));
+    columns.fold(0.0, |sum, column| sum + ColumnInfo::of_table(table, column).width)
+}
+
 fn full_scan(shape: &TableShape, known: &Known<'_>) -> AccessPath {
     let all = table_rows(&shape.table);
     let rows = (all * known.share()).max(1.0);
@@ -509,6 +517,10 @@ fn estimate(
     let width = table_width(&shape.table);
     let entry = match (&path.index, path.covering) {
         (None, _) => cost::sequential(1.0, width) + cost::ROW,
+        // Nothing is asked of an entry but that it is there.
+        (Some(index), true) if shape.columns.is_empty() => {
+            cost::sequential(1.0, entry_width(&shape.table, index)) + cost::ROW
+        }
         (Some(_), true) => cost::sequential(1.0, known.width) + cost::ENTRY + cost::COVERED,
         (Some(_), false) => cost::row_by_entry(width),
     };

@@ -256,6 +256,8 @@ impl Number {
 
 #[derive(Default)]
 struct Total {
+    /// Apart: what each of them can be is less than what they can be together.
+    years: i64,
     months: i64,
     days: i64,
     micros: i128,
@@ -285,7 +287,9 @@ impl Total {
                 self.add_days(fraction * 30.0)
             }
             Unit::Months(size) => {
-                self.months = plus(self.months, times(size)?)?;
+                let (years, months) = if size % 12 == 0 { (size / 12, 0) } else { (0, size) };
+                self.years = plus(self.years, times(years)?)?;
+                self.months = plus(self.months, times(months)?)?;
                 self.months = plus(self.months, (fraction * size as f64).round_ties_even() as i64)?;
                 Ok(())
             }
@@ -308,16 +312,15 @@ impl Total {
         Ok(())
     }
 
-    /// Years and months that are within bounds may not be together.
-    fn months_fault(&self) -> Fault {
-        let parts = (self.months / 12, self.months % 12);
-        if i32::try_from(parts.0).is_ok() { Fault::Range } else { Fault::FieldRange }
-    }
-
     fn finish(self, ago: bool) -> Result<Interval, Fault> {
         let sign = if ago { -1 } else { 1 };
+        let narrow = |part: i64| match part.checked_mul(sign) {
+            Some(part) if i32::try_from(part).is_ok() => Ok(part),
+            _ => Err(Fault::FieldRange),
+        };
+        let (years, months) = (narrow(self.years)?, narrow(self.months)?);
         Ok(Interval {
-            months: i32::try_from(self.months * sign).map_err(|_| self.months_fault())?,
+            months: i32::try_from(years * 12 + months).map_err(|_| Fault::Range)?,
             days: i32::try_from(self.days * sign).map_err(|_| Fault::FieldRange)?,
             micros: i64::try_from(self.micros * i128::from(sign)).map_err(|_| Fault::FieldRange)?,
         })

@@ -84,6 +84,11 @@ impl Zone {
             // POSIX counts west of Greenwich.
             return Some(Zone::Fixed(-seconds));
         }
+        // `04:30`, which has no sign, is west too.
+        if name.starts_with(|c: char| c.is_ascii_digit()) && name.contains(':') {
+            let seconds = parts_of_offset(&format!("+{name}"), SECONDS_PER_WEEK / 3600 - 1);
+            return seconds.map(|seconds| Zone::Fixed(-seconds));
+        }
         if let Some(quoted) = name.strip_prefix('<') {
             return of_quoted(name, quoted);
         }
