@@ -12,6 +12,8 @@ use crate::{Error, Result};
 pub(crate) struct CreateSchema {
     pub(crate) name: String,
     pub(crate) if_not_exists: bool,
+    /// Commands that are run in the schema, in this order: each one's text, and how many characters precede it.
+    pub(crate) elements: Vec<(String, usize)>,
 }
 
 /// ALTER SCHEMA.
@@ -39,12 +41,25 @@ pub(crate) struct SetSchema {
     pub(crate) if_exists: bool,
 }
 
+/// What is made first, as in PostgreSQL; what is not named, before all.
+const ELEMENTS: &[&str] = &[
+    "create_sequence",
+    "create_table",
+    "create_view",
+    "create_index",
+    "create_trigger",
+    "create_constraint_trigger",
+    "grant_on",
+];
+
 impl CreateSchema {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateSchema> {
-        command.refuse("schema_element", "an element of CREATE SCHEMA")?;
+        let mut elements: Vec<_> = command.written_parts("schema_element").collect();
+        elements.sort_by_key(|(rule, ..)| ELEMENTS.iter().position(|first| first == rule));
+        let elements = elements.into_iter().map(|(_, text, before)| (text.to_owned(), before)).collect();
         let named = command.part("schema_name").ok_or_else(|| Error::internal("a schema without a name"))?;
         named.refuse_feature_word(TokenKind::Authorization, Feature::Roles, "AUTHORIZATION")?;
-        Ok(CreateSchema { name: named.name()?, if_not_exists: command.part("if_not_exists").is_some() })
+        Ok(CreateSchema { name: named.name()?, if_not_exists: command.part("if_not_exists").is_some(), elements })
     }
 }
 

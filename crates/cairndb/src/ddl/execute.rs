@@ -1,8 +1,10 @@
 //! Dispatches schema changes.
 
+use std::sync::Arc;
+
 use super::context::{Ddl, SchemaHost};
 use super::index_beside::create_index_beside;
-use crate::catalog::SystemTrees;
+use crate::catalog::{SearchPath, SystemTrees};
 use crate::command::{Command, SchemaCommand, said_in_vain};
 use crate::dml::DmlContext;
 use crate::notice::Notice;
@@ -66,6 +68,20 @@ fn wants_to_be_alone(command: &SchemaCommand) -> Option<&str> {
 }
 
 impl Ddl<'_> {
+    /// Runs a command that is part of this one, with names looked up along another path; what it changed is seen here once this is
+    /// loaded anew.
+    pub(super) fn run_within(
+        &self,
+        parsed: &ParsedStatement,
+        command: &SchemaCommand,
+        path: &Arc<SearchPath>,
+    ) -> Result<Done> {
+        let mut ddl = Ddl::new(parsed, self.dml, self.trees, self.options, self.session)?;
+        ddl.catalog = Arc::new(self.catalog.under(path));
+        ddl.done.tag = ddl.dispatch(command)?;
+        Ok(ddl.done)
+    }
+
     fn dispatch(&mut self, command: &SchemaCommand) -> Result<&'static str> {
         use SchemaCommand as S;
         match command {

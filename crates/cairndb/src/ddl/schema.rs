@@ -5,10 +5,24 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::dependency::Object;
 use super::names::{already_exists_in, is_a, missing};
-use crate::catalog::{ObjectId, Relation, RelationKind, Sequence, TEMPORARY, Table, View, no_schema};
-use crate::command::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
+use crate::catalog::{ObjectId, Relation, RelationKind, SearchPath, Sequence, TEMPORARY, Table, View, no_schema};
+use crate::command::{AlterSchema, Command, CreateSchema, DropSchemas, SchemaCommand, SetSchema};
+use crate::sql::ParsedStatement;
 use crate::system;
 use crate::{Error, Result, SqlState};
+
+/// The schema that an element of a schema says it is in.
+fn schema_named(command: &SchemaCommand) -> Option<&String> {
+    let name = match command {
+        SchemaCommand::CreateTable(create) => &create.name,
+        SchemaCommand::CreateView(create) => &create.name,
+        SchemaCommand::CreateSequence(create) => &create.name,
+        SchemaCommand::CreateIndex(create) => &create.table,
+        SchemaCommand::CreateTrigger(create) => &create.table,
+        _ => return None,
+    };
+    name.schema.as_ref()
+}
 
 impl Ddl<'_> {
     pub(super) fn create_schema(&mut self, create: &CreateSchema) -> Result<&'static str> {
@@ -23,7 +37,31 @@ impl Ddl<'_> {
             return Ok("CREATE SCHEMA");
         }
         self.store.put_schema(self.store.allocate_schema_id()?, name)?;
+        self.make_elements(create)?;
         Ok("CREATE SCHEMA")
+    }
+
+    /// Runs the commands that make what is in a new schema: names are looked up there first. SQLSTATE 42P15 where one names another.
+    fn make_elements(&mut self, create: &CreateSchema) -> Result<()> {
+        for (text, before) in &create.elements {
+            self.reload()?;
+            let mut path = SearchPath::clone(self.catalog.path());
+            path.schemas.insert(0, create.name.clone());
+            let parsed = ParsedStatement::parse(text, *before)?;
+            let Command::Schema(command) = Command::of(&parsed)? else {
+                return Err(Error::internal("an element of a schema that makes nothing"));
+            };
+            if let Some(other) = schema_named(&command).filter(|schema| **schema != create.name) {
+                let message = format!(
+                    "CREATE specifies a schema ({other}) different from the one being created ({})",
+                    create.name
+                );
+                return Err(Error::new(SqlState::INVALID_SCHEMA_DEFINITION, message));
+            }
+            let done = self.run_within(&parsed, &command, &Arc::new(path))?;
+            self.done.notices.extend(done.notices);
+        }
+        self.reload()
     }
 
     pub(super) fn alter_schema(&mut self, alter: &AlterSchema) -> Result<&'static str> {
