@@ -73,7 +73,7 @@ fn a_view_with_check_option_asks_what_it_is_made_of_now() {
     fails(&conn, "INSERT INTO outer_one VALUES (11, 9)", "44000");
     assert_eq!(conn.execute("INSERT INTO outer_one VALUES (9, 9)", ()).expect("inserted"), 1);
     assert_eq!(conn.execute("DELETE FROM outer_one WHERE id = 2", ()).expect("deleted"), 1);
-    fails(&conn, "CREATE VIEW d WITH (security_invoker = true) AS SELECT id FROM t", "0A000");
+    fails(&conn, "ALTER VIEW c SET (security_invoker = true)", "0A000");
 }
 
 /// Rows that a trigger of a view was given are none of the table's.
