@@ -19,7 +19,7 @@
 //! | `json`, `jsonb` | `utf8`, as `arrow.json` | comes back as `jsonb` |
 //! | an enum | `dictionary(int32, utf8)`, of its labels in order | comes back as `text` |
 //! | an array | `list` of the element's | where lists begin is lost; more than one dimension is an error (0A000) |
-//! | `timetz`, `jsonpath`, rows, names of the catalog's objects | `utf8`, as they are written | comes back as `text` |
+//! | `timetz`, `jsonpath`, `inet`, `cidr`, `macaddr`, `macaddr8`, rows, names of the catalog's objects | `utf8`, as they are written | comes back as `text` |
 //!
 //! What Arrow has besides, and what it comes in as: `int8` and `uint8` as `smallint`, `uint16` as `integer`, `uint32` as `bigint`,
 //! `uint64` as `numeric(20,0)`, `float16` as `real`, `date64` as `date`, times and timestamps of other units as ours (nanoseconds

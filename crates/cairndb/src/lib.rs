@@ -76,9 +76,10 @@ pub use session::{
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
     Array, ArrayElement, Attribute, Citext, Composite, CompositeType, DataType, Dimension, ElementType, EnumType,
-    EnumValue, EvalContext, ExtensionType, Form, FromValue, Hstore, Interval, IntervalField, IntervalLimit, JsonPath,
-    Jsonb, Numeric, NumericRef, Params, Reg, RegValue, ServedDatabase, ServedSession, ServedStatement, Server, TimeTz,
-    ToValue, TypeCategory, Value, ValueRef, ZoneName, from_text, read_binary, to_text, write_binary, write_text,
+    EnumValue, EvalContext, ExtensionType, Form, FromValue, Hstore, Inet, Interval, IntervalField, IntervalLimit,
+    JsonPath, Jsonb, Numeric, NumericRef, Params, Reg, RegValue, ServedDatabase, ServedSession, ServedStatement,
+    Server, TimeTz, ToValue, TypeCategory, Value, ValueRef, ZoneName, from_text, read_binary, to_text, write_binary,
+    write_text,
 };
 pub use verify::{Verified, Violated, Violation};
 

@@ -21,7 +21,7 @@ pub fn first_words() -> impl Iterator<Item = &'static str> {
 /// ```
 /// assert!(cairn_complete::KEYWORDS.binary_search(&"SELECT").is_ok());
 /// ```
-pub const KEYWORDS: [&str; 138] = [
+pub const KEYWORDS: [&str; 142] = [
     "ADD",
     "ALL",
     "ALTER",
@@ -41,6 +41,7 @@ pub const KEYWORDS: [&str; 138] = [
     "CAST",
     "CHAR",
     "CHECK",
+    "CIDR",
     "COALESCE",
     "COLLATE",
     "COLUMN",
@@ -85,6 +86,7 @@ pub const KEYWORDS: [&str; 138] = [
     "ILIKE",
     "IN",
     "INDEX",
+    "INET",
     "INNER",
     "INSERT",
     "INTEGER",
@@ -102,6 +104,8 @@ pub const KEYWORDS: [&str; 138] = [
     "LEVEL",
     "LIKE",
     "LIMIT",
+    "MACADDR",
+    "MACADDR8",
     "MATERIALIZED",
     "NATURAL",
     "NOT",

@@ -40,6 +40,11 @@ const VALUES: &[(&str, &str)] = &[
     ("numeric(6,2)[]", "'{1.5,2}'"),
     ("date[]", "'{2000-01-01,infinity}'"),
     ("mood", "'sad', 'happy'"),
+    ("inet", "'10.1.2.3', '10.1.2.3/8', '0.0.0.0/0', '::1/10', '2001:db8::1'"),
+    ("cidr", "'10.0.0.0/8', '0.0.0.0/0', '10.1.2.3', '2001:db8::/32', '::1'"),
+    ("macaddr", "'08:00:2b:01:02:03', 'ff:ff:ff:ff:ff:ff'"),
+    ("macaddr8", "'08:00:2b:01:02:03', '08:00:2b:01:02:03:04:05'"),
+    ("inet[]", "'{10.1.2.3,NULL,::1/8}'"),
     ("hstore", "'', 'a=>1', 'bb=>NULL', '\"\"=>\"\"', 'ä=>日'"),
     // (An array has its element's OID, which of a type that was made is another in each database.)
     ("pair", "'(1,x)', '(,)', '(2,\"a b\")'"),

@@ -227,6 +227,8 @@ fn width(data_type: DataType) -> i16 {
         DataType::BigInt | DataType::Double | DataType::Time(_) | DataType::Timestamp(_) | DataType::TimestampTz(_) => {
             8
         }
+        DataType::Macaddr => 6,
+        DataType::Macaddr8 => 8,
         DataType::TimeTz(_) => 12,
         DataType::Interval(_) | DataType::Uuid => 16,
         DataType::Name => 64,

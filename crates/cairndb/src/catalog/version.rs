@@ -72,6 +72,8 @@ pub(super) enum Version {
     Aggregates = 34,
     /// The type of the extension `hstore`.
     Hstores = 35,
+    /// Addresses of networks and of cards.
+    Addresses = 36,
 }
 
 /// What an entry of `T` may have, and whether it does.
@@ -81,7 +83,7 @@ impl Version {
     /// The oldest that is read.
     pub(super) const OLDEST: u8 = 2;
     /// The newest that is written, and read.
-    pub(super) const NEWEST: Version = Version::Hstores;
+    pub(super) const NEWEST: Version = Version::Addresses;
 
     /// The newest thing that is there.
     pub(super) fn of<T>(entry: &T, features: &Features<T>) -> Version {
@@ -95,6 +97,7 @@ impl Version {
 
     fn of_type(data_type: DataType) -> Version {
         let features: &Features<DataType> = &[
+            (Version::Addresses, |of| of.is_address()),
             (Version::Hstores, |of| matches!(of.element().unwrap_or(*of), DataType::Hstore(_))),
             (Version::ExtensionTypes, |of| of.element().unwrap_or(*of).of_extension().is_some()),
             (Version::RegTypes, |of| of.is_reg() || of.is_vector()),

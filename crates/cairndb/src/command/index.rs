@@ -6,7 +6,7 @@ use super::clause::Clause;
 use super::constraint::are_nulls_equal;
 use super::create_table::{check_collation, check_storage_options};
 use crate::catalog::ObjectName;
-use crate::functions::extensions::is_class;
+use crate::functions::extensions::{is_class, is_item_class};
 use crate::{Error, Result, SqlState};
 
 /// CREATE INDEX.
@@ -153,7 +153,7 @@ fn operator_class(clause: Clause<'_>) -> Result<String> {
     let name = names.pop().unwrap_or_default();
     match names.as_slice() {
         [] => Ok(name),
-        [schema] if schema == "pg_catalog" || is_class(&name) => Ok(name),
+        [schema] if schema == "pg_catalog" || is_class(&name) || is_item_class(&name) => Ok(name),
         _ => {
             let message = format!("operator class \"{}.{name}\" does not exist", names.join("."));
             Err(clause.here(Error::new(SqlState::UNDEFINED_OBJECT, message)))

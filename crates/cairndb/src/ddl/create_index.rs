@@ -136,6 +136,7 @@ pub(super) fn described(
 fn check_class(class: &str, data_type: DataType) -> Result<()> {
     const OF_TEXT: [&str; 6] =
         ["text_ops", "varchar_ops", "bpchar_ops", "text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops"];
+    const OF_NETWORK: [&str; 2] = ["inet_ops", "cidr_ops"];
     let own = |base: DataType| match base.is_reg() {
         true => "oid_ops".to_owned(),
         false => format!("{}_ops", base.catalog_name()),
@@ -143,7 +144,11 @@ fn check_class(class: &str, data_type: DataType) -> Result<()> {
     let of_extension = data_type.of_extension().is_some_and(|of| has_class(of.definition().kind, class));
     let fits = match data_type.is_array() {
         true => class == "array_ops",
-        false => OF_TEXT.contains(&class) && data_type.is_string() || own(data_type) == class || of_extension,
+        false => {
+            let of_text = OF_TEXT.contains(&class) && data_type.is_string();
+            let of_network = OF_NETWORK.contains(&class) && matches!(data_type, DataType::Inet | DataType::Cidr);
+            of_text || of_network || own(data_type) == class || of_extension
+        }
     };
     if fits {
         return Ok(());

@@ -55,7 +55,6 @@ features! {
     HeldCursors = "Cursors WITH HOLD over functions that write, outside of transactions", "declare it between BEGIN and COMMIT, which reads it to its end";
     DomainsOfRows = "Functions of domains over composite types", "use the composite type, and cast to the domain in the body";
     Money = "Money", "use numeric";
-    Addresses = "Network addresses", "use text";
     Xml = "XML", "use text";
     BitStrings = "Bit strings", "use bytea or integers";
     OtherCharacters = "Bytes beyond ASCII in \"char\"", "use text";

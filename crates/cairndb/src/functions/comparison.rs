@@ -11,7 +11,7 @@ use crate::types::datetime::Zone;
 use crate::types::{DataType, EvalContext, ExtensionTypeKind, Reg as Of, Value, compare_blank_padded};
 
 /// Compared as values of one type are. Those that most comparisons are of come first: that is where the choice among them begins.
-static PLAIN: [[DataType; 2]; 28] = {
+static PLAIN: [[DataType; 2]; 31] = {
     use DataType::*;
     [
         [Integer, Integer],
@@ -42,6 +42,9 @@ static PLAIN: [[DataType; 2]; 28] = {
         [Name, Name],
         [InternalChar, InternalChar],
         [Oid, Oid],
+        [Inet, Inet],
+        [Macaddr, Macaddr],
+        [Macaddr8, Macaddr8],
     ]
 };
 
@@ -63,7 +66,7 @@ static LOCAL_AND_ZONED: [[DataType; 2]; 4] = {
 };
 
 /// `greatest` and `least` of the same type.
-static EXTREMES: [[DataType; 1]; 28] = {
+static EXTREMES: [[DataType; 1]; 32] = {
     use DataType::*;
     [
         [Boolean],
@@ -94,6 +97,10 @@ static EXTREMES: [[DataType; 1]; 28] = {
         [Reg(Of::Procedure)],
         [Reg(Of::Namespace)],
         [Reg(Of::Role)],
+        [Inet],
+        [Cidr],
+        [Macaddr],
+        [Macaddr8],
     ]
 };
 

@@ -22,6 +22,8 @@ pub(crate) struct Extension {
     pub(crate) operators: &'static [&'static str],
     /// The names of the classes by which columns of its type are ordered.
     pub(crate) classes: &'static [&'static str],
+    /// Those by which inverted indexes take values apart.
+    item_classes: &'static [&'static str],
     /// The type that it brings.
     pub(crate) of_type: Option<ExtensionTypeKind>,
 }
@@ -38,6 +40,7 @@ impl Extension {
             added_to: &[],
             operators: &[],
             classes: &[],
+            item_classes: &[],
             of_type: None,
         }
     }
@@ -62,12 +65,14 @@ pub(crate) const EXTENSIONS: &[Extension] = &[
         functions: hstore::FUNCTIONS,
         operators: hstore::OPERATORS,
         classes: hstore::CLASSES,
+        item_classes: &["gin_hstore_ops"],
         of_type: Some(ExtensionTypeKind::Hstore),
         ..Extension::new("hstore", "1.8", "data type for storing sets of (key, value) pairs")
     },
     Extension {
         functions: intarray::FUNCTIONS,
         operators: intarray::OPERATORS,
+        item_classes: &["gin__int_ops"],
         refused: &["boolop", "querytree", "rboolop"],
         instead: "There is no type query_int: combine @>, && and NOT.",
         ..Extension::new("intarray", "1.5", "functions, operators, and index support for 1-D arrays of integers")
@@ -83,6 +88,7 @@ pub(crate) const EXTENSIONS: &[Extension] = &[
     Extension {
         functions: trigrams::FUNCTIONS,
         operators: trigrams::OPERATORS,
+        item_classes: &["gin_trgm_ops"],
         ..Extension::new("pg_trgm", "1.6", "text similarity measurement and index searching based on trigrams")
     },
     Extension {
@@ -156,6 +162,11 @@ pub(crate) fn has_class(kind: ExtensionTypeKind, class: &str) -> bool {
 /// Whether it is a class of operators of one of them.
 pub(crate) fn is_class(name: &str) -> bool {
     EXTENSIONS.iter().any(|of| of.classes.contains(&name))
+}
+
+/// Whether it is a class of inverted indexes of one of them.
+pub(crate) fn is_item_class(name: &str) -> bool {
+    EXTENSIONS.iter().any(|of| of.item_classes.contains(&name))
 }
 
 /// The one that is always there, in `pg_catalog`.

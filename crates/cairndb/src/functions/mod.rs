@@ -30,6 +30,7 @@ mod like;
 pub(crate) mod matching;
 mod math;
 mod nearest;
+mod network;
 mod of_catalog;
 mod operator;
 mod overlaps;

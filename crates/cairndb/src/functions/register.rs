@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use super::{
     arithmetic, arrays, bits, citext, clock, comparison, crypt, digest, encoding, enums, extract, formatting, hstore,
-    intarray, json, like, math, overlaps, quoting, random, regex, series, special, strings, system, tablefunc,
+    intarray, json, like, math, network, overlaps, quoting, random, regex, series, special, strings, system, tablefunc,
     temporal, trigrams, unaccent,
 };
 
@@ -17,6 +17,7 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     quoting::register(catalogue);
     encoding::register(catalogue);
     bits::register(catalogue);
+    network::register(catalogue);
     digest::register(catalogue);
     crypt::register(catalogue);
     math::register(catalogue);

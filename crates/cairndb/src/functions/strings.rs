@@ -51,10 +51,11 @@ fn join(a: &str, b: &str) -> Result<Value> {
     text([a, b].concat())
 }
 
-/// As a cast to text: booleans are spelled out.
+/// As a cast to text: booleans are spelled out, addresses tell their networks' bits.
 fn cast_text(value: &Value, context: &EvalContext) -> String {
     match value {
         Value::Boolean(value) => value.to_string(),
+        Value::Inet(value) | Value::Cidr(value) => value.to_whole(),
         other => to_text(other, context),
     }
 }

@@ -118,7 +118,6 @@ pub static UNSUPPORTED: &[Unsupported] = &[
          CREATE FUNCTION f(d) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
     ),
     lacks(Feature::Money, "SELECT '1'::money"),
-    lacks(Feature::Addresses, "SELECT '127.0.0.1'::inet"),
     lacks(Feature::Xml, "SELECT '<a/>'::xml"),
     lacks(Feature::BitStrings, "SELECT B'101'"),
     lacks(Feature::OtherCharacters, "SELECT 'é'::\"char\""),

@@ -274,9 +274,9 @@ pub(super) static FUNCTIONS: &[SystemFunction] = {
         of("pg_notification_queue_usage", &[], 0, DataType::Double, |_, _| Ok(Value::Double(0.0)))
             .is(Volatility::Volatile)
             .restricted(),
-        of("inet_client_addr", &[], 0, Texted, |_, _| Ok(Value::Null)).called_on_null().restricted(),
+        of("inet_client_addr", &[], 0, DataType::Inet, |_, _| Ok(Value::Null)).called_on_null().restricted(),
         of("inet_client_port", &[], 0, Int, |_, _| Ok(Value::Null)).called_on_null().restricted(),
-        of("inet_server_addr", &[], 0, Texted, |_, _| Ok(Value::Null)).called_on_null(),
+        of("inet_server_addr", &[], 0, DataType::Inet, |_, _| Ok(Value::Null)).called_on_null(),
         of("inet_server_port", &[], 0, Int, |_, _| Ok(Value::Null)).called_on_null(),
         of("pg_is_in_recovery", &[], 0, Boolean, |_, _| Ok(Value::Boolean(false))).is(Volatility::Volatile),
         of("pg_my_temp_schema", &[], 0, DataType::Oid, |catalog, _| {

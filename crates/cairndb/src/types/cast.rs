@@ -6,6 +6,7 @@ use crate::types::datetime::TimeTz;
 use std::sync::Arc;
 
 use super::datetime::{self, Zone, is_infinite, is_infinite_date};
+use super::network::{mac_of_mac8, mac8_of_mac};
 use super::text::{from_text, to_text};
 use super::{
     Citext, Composite, CompositeType, DataType, EvalContext, Hstore, Interval, Json, Jsonb, Numeric, RegValue, Value,
@@ -46,6 +47,7 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
         (Value::Hstore(_), DataType::Hstore(_)) => Ok(value.clone()),
         (Value::Hstore(of), DataType::Json | DataType::Jsonb) => from_text(&hstore_json(of, false), to, context),
         (Value::Array(array), DataType::Hstore(of)) => Hstore::of_array(of, array).map(Value::Hstore),
+        (Value::Inet(value) | Value::Cidr(value), _) if to.is_string() => Ok(Value::Text(fit(&value.to_whole(), to)?)),
         (Value::Text(text), _) if to.is_string() => match from {
             // Blanks of `char(n)` are padding: other strings do not get them.
             DataType::Char(_) if !matches!(to, DataType::Char(_)) => Ok(Value::Text(fit(unpadded(text), to)?)),
@@ -143,6 +145,11 @@ fn between(value: &Value, from: DataType, to: DataType, context: &EvalContext) -
         }
         (Value::Boolean(_), T::Boolean) | (Value::Bytea(_), T::Bytea) | (Value::Uuid(_), T::Uuid) => Ok(value.clone()),
         (Value::Integer(value), T::Boolean) => Ok(Value::Boolean(*value != 0)),
+        (Value::Inet(value) | Value::Cidr(value), T::Inet) => Ok(Value::Inet(*value)),
+        (Value::Inet(value) | Value::Cidr(value), T::Cidr) => Ok(Value::Cidr(value.network())),
+        (Value::Macaddr(_), T::Macaddr) | (Value::Macaddr8(_), T::Macaddr8) => Ok(value.clone()),
+        (Value::Macaddr(six), T::Macaddr8) => Ok(Value::Macaddr8(mac8_of_mac(*six))),
+        (Value::Macaddr8(eight), T::Macaddr) => mac_of_mac8(*eight).map(Value::Macaddr),
         _ => between_times(value, to, context).unwrap_or_else(|| Err(cannot_cast(from, to))),
     }
 }

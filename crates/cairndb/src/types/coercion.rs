@@ -90,6 +90,8 @@ fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
         (T::Jsonb, to) if to.is_numeric() && to != T::Oid && !to.is_reg() => Explicit,
         (T::Time(_), T::Interval(_)) => Implicit,
         (T::Interval(_), T::Time(_)) => Assignment,
+        (T::Cidr, T::Inet) | (T::Macaddr, T::Macaddr8) | (T::Macaddr8, T::Macaddr) => Implicit,
+        (T::Inet, T::Cidr) => Assignment,
         (T::Citext(_), T::Text | T::Varchar(_)) => Implicit,
         // (The same type, of before it was moved to another schema.)
         (T::Citext(from), T::Citext(to)) => (from.definition().oid == to.definition().oid).then_some(Implicit)?,

@@ -28,6 +28,10 @@ impl Value {
             | (TimestampTz(a), TimestampTz(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.span().cmp(&b.span()),
             (Uuid(a), Uuid(b)) => a.cmp(b),
+            // A network is an address.
+            (Inet(a) | Cidr(a), Inet(b) | Cidr(b)) => a.cmp(b),
+            (Macaddr(a), Macaddr(b)) => a.cmp(b),
+            (Macaddr8(a), Macaddr8(b)) => a.cmp(b),
             (Json(a), Json(b)) => a.cmp(b),
             (Jsonb(a), Jsonb(b)) => a.compare(b),
             (JsonPath(a), JsonPath(b)) => a.to_string().cmp(&b.to_string()),
@@ -100,7 +104,10 @@ impl Value {
             TimeTz(_) => 18,
             Citext(_) => 19,
             Hstore(_) => 20,
-            Null => 21,
+            Inet(_) | Cidr(_) => 21,
+            Macaddr(_) => 22,
+            Macaddr8(_) => 23,
+            Null => 24,
         }
     }
 }
@@ -140,6 +147,9 @@ impl Hash for Value {
             Time(micros) | TimeTz(micros) | Timestamp(micros) | TimestampTz(micros) => state.write_i64(*micros),
             Interval(interval) => state.write_i128(interval.span()),
             Uuid(bytes) => state.write(bytes),
+            Inet(value) | Cidr(value) => value.hash(state),
+            Macaddr(bytes) => state.write(bytes),
+            Macaddr8(bytes) => state.write(bytes),
             Json(text) => text.hash(state),
             Jsonb(document) => document.hash(state),
             JsonPath(path) => path.to_string().hash(state),

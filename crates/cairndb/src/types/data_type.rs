@@ -65,6 +65,14 @@ pub enum DataType {
     Interval(Option<IntervalLimit>),
     /// `uuid`
     Uuid,
+    /// `inet`: an address of IPv4 or IPv6, and how many of its bits say the network.
+    Inet,
+    /// `cidr`: a network.
+    Cidr,
+    /// `macaddr`
+    Macaddr,
+    /// `macaddr8`
+    Macaddr8,
     /// `json`
     Json,
     /// `jsonb`
@@ -117,7 +125,9 @@ pub enum TypeCategory {
     DateTime,
     /// `interval`
     Timespan,
-    /// `bytea`, `uuid`, `json`, `jsonb`, `hstore`: no family.
+    /// `inet`, `cidr`.
+    Network,
+    /// `bytea`, `uuid`, `macaddr`, `json`, `jsonb`, `hstore`: no family.
     User,
     /// `"char"`
     Internal,
@@ -244,6 +254,12 @@ impl DataType {
         }
     }
 
+    /// An address of a network or of a card, or an array of them.
+    pub(crate) fn is_address(self) -> bool {
+        use DataType::{Cidr, Inet, Macaddr, Macaddr8};
+        matches!(self.info().base, Inet | Cidr | Macaddr | Macaddr8)
+    }
+
     /// `name`, `"char"` or `oid`, or an array of them.
     pub(crate) fn is_of_catalog(self) -> bool {
         matches!(self.info().base, DataType::Name | DataType::InternalChar | DataType::Oid)
@@ -277,7 +293,10 @@ impl DataType {
     /// Whether what holds its values could hold others: see `ValueRef::is_sound`.
     pub(crate) fn may_be_unsound(self) -> bool {
         let is_moment = self.has_zone() || matches!(self, DataType::Date | DataType::Time(_) | DataType::Timestamp(_));
-        is_moment || self == DataType::InternalChar || self.is_string() || self == DataType::Json
+        is_moment
+            || matches!(self, DataType::InternalChar | DataType::Cidr)
+            || self.is_string()
+            || self == DataType::Json
     }
 
     /// A composite type, or an array of one.

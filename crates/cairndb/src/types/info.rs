@@ -98,7 +98,7 @@ const EXTENSION: u16 = u16::MAX - 2;
 const VECTOR: u32 = 1;
 
 /// Every type that is no array, without modifiers (and without `unknown` and what users make).
-pub static TYPES: [TypeInfo; 30] = {
+pub static TYPES: [TypeInfo; 34] = {
     use DataType as T;
     use TypeCategory as C;
     [
@@ -188,6 +188,10 @@ pub static TYPES: [TypeInfo; 30] = {
             false,
         ),
         of(T::Reg(Reg::Role), [4096, 4097], ["regrole", "regrole[]", "regrole"], &[], C::Numeric, false),
+        of(T::Inet, [869, 1041], ["inet", "inet[]", "inet"], &[], C::Network, true),
+        of(T::Cidr, [650, 651], ["cidr", "cidr[]", "cidr"], &[], C::Network, false),
+        of(T::Macaddr, [829, 1040], ["macaddr", "macaddr[]", "macaddr"], &[], C::User, false),
+        of(T::Macaddr8, [774, 775], ["macaddr8", "macaddr8[]", "macaddr8"], &[], C::User, false),
     ]
 };
 
@@ -212,11 +216,10 @@ const fn of(
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
         Enum(_) => (Physical::I64, Some(8), true),
-        Json | Jsonb | JsonPath | Citext(_) | Hstore(_) | Composite(_) | Array(_) | Unknown => {
-            (Physical::Values, None, false)
-        }
+        Inet | Cidr | Macaddr | Macaddr8 | Json | Jsonb | JsonPath | Citext(_) | Hstore(_) | Composite(_)
+        | Array(_) | Unknown => (Physical::Values, None, false),
     };
-    // (From 18 on others stand between: arrays, what users make, and the two vectors.)
+    // (From 18 on others stand between: arrays, what users and extensions make, and the two vectors.)
     let code = match base {
         Boolean => 1,
         SmallInt => 2,
@@ -242,6 +245,10 @@ const fn of(
         InternalChar => 26,
         Oid => 27,
         TimeTz(_) => 28,
+        Inet => 33,
+        Cidr => 34,
+        Macaddr => 35,
+        Macaddr8 => 36,
         Reg(_) | Void | RegName(_) | Citext(_) | Hstore(_) | Enum(_) | Composite(_) | Array(_) | Unknown => 0,
     };
     TypeInfo {
@@ -368,6 +375,10 @@ impl DataType {
             DataType::TimeTz(_) => 23,
             DataType::Array(element) => element.id,
             DataType::Reg(of) => 24 + of as u16,
+            DataType::Inet => 30,
+            DataType::Cidr => 31,
+            DataType::Macaddr => 32,
+            DataType::Macaddr8 => 33,
             DataType::Unknown | DataType::Void | DataType::RegName(_) => TYPES.len() as u16,
             DataType::Citext(_) | DataType::Hstore(_) => EXTENSION,
             DataType::Enum(_) => ENUM,

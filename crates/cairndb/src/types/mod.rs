@@ -24,6 +24,7 @@ mod info;
 mod interned;
 mod json;
 pub mod key;
+mod network;
 mod numeric;
 mod object_id;
 mod reg;
@@ -83,6 +84,7 @@ pub(crate) use json::{
     Step, check_depth, check_json, write_node, write_pretty, write_quoted,
 };
 pub use json::{JsonPath, Jsonb};
+pub use network::Inet;
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero, plain_decimal};
 pub use object_id::ObjectId;

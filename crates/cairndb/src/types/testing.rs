@@ -3,10 +3,11 @@
 use super::cast::name_of;
 use super::datetime::{MICROS_PER_DAY, round_time, round_timestamp};
 use super::{
-    Array, Citext, Composite, DataType, Dimension, ExtensionType, Hstore, Interval, JsonBuilder, JsonPath, Jsonb,
+    Array, Citext, Composite, DataType, Dimension, ExtensionType, Hstore, Inet, Interval, JsonBuilder, JsonPath, Jsonb,
     Numeric, RegValue, Value,
 };
 use crate::types::datetime::TimeTz;
+use std::net::IpAddr;
 
 /// A small generator (splitmix64): tests repeat exactly.
 pub(crate) struct Random(u64);
@@ -108,7 +109,23 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             Value::Enum(of.value(labels[random.below(labels.len() as u64) as usize].key))
         }
         DataType::Uuid => Value::Uuid(std::array::from_fn(|_| random.next() as u8)),
+        DataType::Inet => Value::Inet(random_inet(random)),
+        DataType::Cidr => Value::Cidr(random_inet(random).network()),
+        DataType::Macaddr => Value::Macaddr(std::array::from_fn(|_| random.below(3) as u8)),
+        DataType::Macaddr8 => Value::Macaddr8(std::array::from_fn(|_| random.below(3) as u8)),
     }
+}
+
+/// Of few networks, so that some are in others.
+fn random_inet(random: &mut Random) -> Inet {
+    let number = [random.below(4), random.below(1 << 16), random.next()][random.below(3) as usize];
+    let address = match random.below(2) {
+        0 => IpAddr::V4((number as u32).rotate_left(30).into()),
+        _ => IpAddr::V6(u128::from(number).rotate_left(126).into()),
+    };
+    let bits_max = if address.is_ipv4() { 32 } else { 128 };
+    let bits = [bits_max, random.below(bits_max + 1), 2][random.below(3) as usize];
+    Inet::new(address, bits as u8).expect("no more bits than there are")
 }
 
 fn random_hstore(random: &mut Random, of: ExtensionType) -> Hstore {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, Citext, Composite, EnumValue, Hstore, JsonPath, Jsonb, Numeric, RegValue};
+use super::{Array, Citext, Composite, EnumValue, Hstore, Inet, JsonPath, Jsonb, Numeric, RegValue};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
@@ -79,6 +79,14 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`
     Uuid([u8; 16]),
+    /// `inet`
+    Inet(Inet),
+    /// `cidr`: its [`is_network`](Inet::is_network) holds.
+    Cidr(Inet),
+    /// `macaddr`
+    Macaddr([u8; 6]),
+    /// `macaddr8`
+    Macaddr8([u8; 8]),
     /// `json`: its text.
     Json(Box<str>),
     /// `jsonb`

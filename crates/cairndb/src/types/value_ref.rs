@@ -8,7 +8,7 @@ use super::datetime::{is_date, is_time, is_timestamp};
 use super::json::check_json;
 use super::text::has_zero_byte;
 use super::{
-    Array, Citext, Composite, DataType, EnumValue, Hstore, Interval, JsonPath, Jsonb, NumericRef, RegValue, Value,
+    Array, Citext, Composite, DataType, EnumValue, Hstore, Inet, Interval, JsonPath, Jsonb, NumericRef, RegValue, Value,
 };
 
 /// A borrowed SQL value; see [`Value`] for the units.
@@ -40,6 +40,10 @@ pub enum ValueRef<'a> {
     TimestampTz(i64),
     Interval(Interval),
     Uuid([u8; 16]),
+    Inet(Inet),
+    Cidr(Inet),
+    Macaddr([u8; 6]),
+    Macaddr8([u8; 8]),
     Json(&'a str),
     Jsonb(&'a Jsonb),
     JsonPath(&'a Arc<JsonPath>),
@@ -96,6 +100,10 @@ impl<'a> ValueRef<'a> {
             ValueRef::TimestampTz(_) => DataType::TIMESTAMPTZ,
             ValueRef::Interval(_) => DataType::INTERVAL,
             ValueRef::Uuid(_) => DataType::Uuid,
+            ValueRef::Inet(_) => DataType::Inet,
+            ValueRef::Cidr(_) => DataType::Cidr,
+            ValueRef::Macaddr(_) => DataType::Macaddr,
+            ValueRef::Macaddr8(_) => DataType::Macaddr8,
             ValueRef::Json(_) => DataType::Json,
             ValueRef::Jsonb(_) => DataType::Jsonb,
             ValueRef::JsonPath(_) => DataType::JsonPath,
@@ -137,6 +145,9 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::Bytea(_), DataType::Bytea)
             | (ValueRef::Interval(_), DataType::Interval(None))
             | (ValueRef::Uuid(_), DataType::Uuid)
+            | (ValueRef::Inet(_), DataType::Inet)
+            | (ValueRef::Macaddr(_), DataType::Macaddr)
+            | (ValueRef::Macaddr8(_), DataType::Macaddr8)
             | (ValueRef::Jsonb(_), DataType::Jsonb)
             | (ValueRef::JsonPath(_), DataType::JsonPath) => true,
             (ValueRef::Text(_), DataType::Text | DataType::Varchar(None))
@@ -145,7 +156,8 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::TimeTz(_), DataType::TimeTz(None))
             | (ValueRef::Timestamp(_), DataType::Timestamp(None))
             | (ValueRef::TimestampTz(_), DataType::TimestampTz(None))
-            | (ValueRef::Json(_), DataType::Json) => self.is_sound(),
+            | (ValueRef::Json(_), DataType::Json)
+            | (ValueRef::Cidr(_), DataType::Cidr) => self.is_sound(),
             (ValueRef::Text(text), DataType::Varchar(Some(limit))) => text.len() <= limit as usize && self.is_sound(),
             (ValueRef::Text(text), DataType::Name) => text.len() <= NAME_BYTES_MAX && self.is_sound(),
             (ValueRef::Text(text), DataType::InternalChar) => text.len() <= 1 && text.is_ascii() && self.is_sound(),
@@ -169,6 +181,7 @@ impl<'a> ValueRef<'a> {
         match self {
             ValueRef::Text(text) => !has_zero_byte(text.as_bytes()),
             ValueRef::Json(text) => check_json(text).is_ok(),
+            ValueRef::Cidr(value) => value.is_network(),
             ValueRef::Date(days) => is_date(*days),
             ValueRef::Time(micros) => is_time(*micros),
             ValueRef::TimeTz(packed) => TimeTz::from_packed(*packed).is_some(),
@@ -215,6 +228,10 @@ impl<'a> ValueRef<'a> {
             ValueRef::TimestampTz(v) => Value::TimestampTz(v),
             ValueRef::Interval(v) => Value::Interval(v),
             ValueRef::Uuid(v) => Value::Uuid(v),
+            ValueRef::Inet(v) => Value::Inet(v),
+            ValueRef::Cidr(v) => Value::Cidr(v),
+            ValueRef::Macaddr(v) => Value::Macaddr(v),
+            ValueRef::Macaddr8(v) => Value::Macaddr8(v),
             ValueRef::Json(v) => Value::Json(v.into()),
             ValueRef::Jsonb(v) => Value::Jsonb(v.clone()),
             ValueRef::JsonPath(v) => Value::JsonPath(v.clone()),
@@ -249,6 +266,10 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::TimestampTz(v) => ValueRef::TimestampTz(*v),
             Value::Interval(v) => ValueRef::Interval(*v),
             Value::Uuid(v) => ValueRef::Uuid(*v),
+            Value::Inet(v) => ValueRef::Inet(*v),
+            Value::Cidr(v) => ValueRef::Cidr(*v),
+            Value::Macaddr(v) => ValueRef::Macaddr(*v),
+            Value::Macaddr8(v) => ValueRef::Macaddr8(*v),
             Value::Json(v) => ValueRef::Json(v),
             Value::Jsonb(v) => ValueRef::Jsonb(v),
             Value::JsonPath(v) => ValueRef::JsonPath(v),

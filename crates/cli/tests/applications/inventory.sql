@@ -1,6 +1,12 @@
 CREATE EXTENSION intarray;
-CREATE TABLE device (id serial PRIMARY KEY, mac macaddr, address inet, net cidr, tags int[]);
+CREATE TABLE device (id serial PRIMARY KEY, mac macaddr, address inet DEFAULT '0.0.0.0'::inet, net cidr, tags int[], dns inet[], eui macaddr8, CHECK (address <<= net), UNIQUE (net, address));
+CREATE INDEX device_mac ON device (trunc(mac), mac);
+CREATE INDEX device_class ON device (net inet_ops);
+CREATE DOMAIN lan AS inet CHECK (VALUE << '10.0.0.0/8'::inet);
+CREATE VIEW lan_device AS SELECT id, mac, address, net, dns FROM device WHERE address << '10.0.0.0/8'::cidr AND family(net) = 4;
 CREATE INDEX device_tags ON device USING gin (tags gin__int_ops);
 CREATE TABLE site (id serial PRIMARY KEY, name text);
-INSERT INTO device (mac, address, net, tags) VALUES ('08:00:2b:01:02:03', '10.0.0.1', '10.0.0.0/8', '{1,2}');
+CREATE TABLE lease (address lan PRIMARY KEY, until timestamptz);
+INSERT INTO device (mac, address, net, tags, dns, eui) VALUES ('08:00:2b:01:02:03', '10.0.0.1', '10.0.0.0/8', '{1,2}', '{10.0.0.53,fe80::1/64}', '08:00:2b:01:02:03');
+INSERT INTO lease VALUES ('10.0.0.1', '2024-02-29 12:00Z');
 INSERT INTO site (name) VALUES ('Here');

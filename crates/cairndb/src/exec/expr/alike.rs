@@ -58,6 +58,10 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Array(_) => &["{}", "{NULL}", "{2024-02-29}", "{1 day,24 hours}", "{12:34:56.5,24:00}", "{ab}"],
         T::Enum(_) => &["first", "second", "", "a b", "last"],
         T::Uuid => &["00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
+        T::Inet => &["10.0.0.1", "10.0.0.1/8", "10.0.0.0/8", "::1", "::/0", "0.0.0.0/0"],
+        T::Cidr => &["10.0.0.1", "10.0.0.0/8", "::1", "::/0", "0.0.0.0/0"],
+        T::Macaddr => &["08:00:2b:01:02:03", "000000000000"],
+        T::Macaddr8 => &["08:00:2b:01:02:03", "08:00:2b:01:02:03:04:05"],
         T::Hstore(_) => &["", "a=>1", "a=>NULL", "b=>2, aa=>1, a=>\"x y\"", "\"\"=>\"\""],
         T::JsonPath => &["$", "$.a", "strict $[*]"],
         T::Json | T::Jsonb => &["{}", "[1, 1.0]", "null", "{\"a\": [true, \"x\"]}"],
@@ -211,9 +215,9 @@ fn every_cast() {
     assert!(trial.answered > 1_000 && trial.failed > 1_000, "{} answers, {} failures", trial.answered, trial.failed);
 }
 
-/// `varchar` compares as text, `regclass` and its kin as oids, `json` not at all.
+/// `varchar` compares as text, `cidr` as `inet`, `regclass` and its kin as oids, `json` not at all.
 fn has_equality(data_type: &DataType) -> bool {
-    !matches!(data_type, DataType::Varchar(_) | DataType::Reg(_)) && data_type.is_comparable()
+    !matches!(data_type, DataType::Varchar(_) | DataType::Reg(_) | DataType::Cidr) && data_type.is_comparable()
 }
 
 /// `=` for values of the type.

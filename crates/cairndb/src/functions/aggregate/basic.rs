@@ -32,7 +32,7 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     folds(catalogue);
 }
 
-static EXTREMES: [[DataType; 1]; 14] = {
+static EXTREMES: [[DataType; 1]; 15] = {
     use DataType::*;
     [
         [SmallInt],
@@ -49,6 +49,7 @@ static EXTREMES: [[DataType; 1]; 14] = {
         [DataType::TIMESTAMPTZ],
         [DataType::INTERVAL],
         [Oid],
+        [Inet],
     ]
 };
 

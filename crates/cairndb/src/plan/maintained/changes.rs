@@ -292,10 +292,11 @@ fn can_retract(call: &AggregateCall) -> bool {
 /// Whether values of the type that are the same look the same: then it is no matter whose a group's are.
 fn looks_as_it_is(data_type: DataType) -> bool {
     use DataType as T;
-    matches!(
-        data_type,
-        T::Boolean | T::SmallInt | T::Integer | T::BigInt | T::Text | T::Varchar(_) | T::Date | T::Uuid | T::Bytea
-    )
+    data_type.is_address() && !data_type.is_array()
+        || matches!(
+            data_type,
+            T::Boolean | T::SmallInt | T::Integer | T::BigInt | T::Text | T::Varchar(_) | T::Date | T::Uuid | T::Bytea
+        )
 }
 
 /// Whether the node asks queries in its expressions, or rows around it.

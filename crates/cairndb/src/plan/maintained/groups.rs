@@ -362,6 +362,10 @@ fn can_be_key(data_type: DataType) -> Result<(), InTheWay> {
         | DataType::Timestamp(_)
         | DataType::TimestampTz(_)
         | DataType::Uuid
+        | DataType::Inet
+        | DataType::Cidr
+        | DataType::Macaddr
+        | DataType::Macaddr8
         | DataType::Enum(_)
         | DataType::Numeric(Some(_)) => Ok(()),
         DataType::Char(length) if length > 0 => Ok(()),

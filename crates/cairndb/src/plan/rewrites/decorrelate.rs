@@ -384,6 +384,7 @@ fn is_widening(from: DataType, to: DataType) -> bool {
             | (T::SmallInt | T::Integer | T::BigInt | T::Numeric(_), T::Numeric(None))
             | (T::SmallInt | T::Integer | T::BigInt | T::Real, T::Double)
             | (T::Varchar(_) | T::Text, T::Text | T::Varchar(None))
+            | (T::Cidr, T::Inet)
     )
 }
 

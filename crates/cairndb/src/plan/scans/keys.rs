@@ -173,6 +173,7 @@ fn keeps_order(from: DataType, to: DataType) -> bool {
     match (from, to) {
         (T::Varchar(_) | T::Text | T::Name, T::Text | T::Varchar(None)) => true,
         (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) | (T::Reg(_), T::Oid) => true,
+        (T::Cidr, T::Inet) => true,
         _ => from.base() == to,
     }
 }
@@ -276,6 +277,8 @@ fn conversion(key: DataType, compared: DataType, value: DataType) -> Option<Conv
             (T::Varchar(_) | T::Text | T::Name, T::Varchar(_) | T::Text | T::Name) => {
                 return Some(Conversion::None);
             }
+            // (An address that is no network is the key of none.)
+            (T::Cidr | T::Inet, T::Cidr | T::Inet) => return Some(Conversion::None),
             _ if value.base() == key.base() => return Some(Conversion::None),
             (T::SmallInt, T::Integer | T::BigInt)
             | (T::Integer, T::BigInt)

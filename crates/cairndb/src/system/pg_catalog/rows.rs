@@ -104,12 +104,18 @@ fn vector(element: DataType, values: Vec<Value>) -> Value {
 fn length(data_type: DataType) -> i16 {
     match data_type {
         DataType::Enum(_) | DataType::Oid | DataType::Reg(_) => 4,
+        DataType::Macaddr => 6,
+        DataType::Macaddr8 => 8,
         DataType::TimeTz(_) => 12,
         DataType::InternalChar => 1,
         DataType::Name => 64,
         data_type if data_type.is_array() => -1,
         data_type => data_type.info().width.and_then(|width| i16::try_from(width).ok()).unwrap_or(-1),
     }
+}
+
+fn is_by_value(data_type: DataType) -> bool {
+    (1..=8).contains(&length(data_type)) && !matches!(data_type, DataType::Macaddr | DataType::Macaddr8)
 }
 
 fn collation(data_type: DataType) -> i64 {
@@ -131,6 +137,7 @@ fn operator_class(data_type: DataType) -> i64 {
         DataType::Enum(_) => 3500,
         data_type if data_type.is_array() => 2277,
         DataType::Varchar(_) => DataType::Text.oid(),
+        DataType::Cidr => DataType::Inet.oid(),
         data_type => data_type.oid(),
     };
     10_000 + i64::from(of)
@@ -154,7 +161,7 @@ fn default_oid(table: ObjectId, column: u32) -> i64 {
 
 fn storage(data_type: DataType) -> &'static str {
     match data_type {
-        DataType::Numeric(_) => "m",
+        DataType::Numeric(_) | DataType::Inet | DataType::Cidr => "m",
         data_type if length(data_type) < 0 => "x",
         _ => "p",
     }
@@ -162,6 +169,7 @@ fn storage(data_type: DataType) -> &'static str {
 
 fn alignment(data_type: DataType) -> &'static str {
     match (data_type, length(data_type)) {
+        (DataType::Macaddr8, _) => "i",
         (_, 8) | (DataType::Composite(_), _) => "d",
         (DataType::InternalChar | DataType::Name, _) => "c",
         _ => "i",

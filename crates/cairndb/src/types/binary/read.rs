@@ -7,9 +7,10 @@ use crate::types::datetime::TimeTz;
 use crate::types::datetime::{
     MICROS_PER_DAY, checked_date, checked_timestamp, is_infinite, is_infinite_date, round_time, round_timestamp,
 };
+use crate::types::network::mac8_of_mac;
 use crate::types::text::{internal_char, utf8};
 use crate::types::{
-    Array, Composite, CompositeType, DataType, Dimension, EvalContext, ExtensionType, Hstore, Interval, RegValue,
+    Array, Composite, CompositeType, DataType, Dimension, EvalContext, ExtensionType, Hstore, Inet, Interval, RegValue,
     TYPES, Value, count_of, from_text,
 };
 use crate::{Error, Result, SqlState};
@@ -130,6 +131,21 @@ fn read(input: &mut Input<'_>, data_type: DataType) -> Result<Value> {
             Value::Interval(limit.map_or(interval, |limit| limit.fit(interval)))
         }
         T::Uuid => Value::Uuid(input.array()?),
+        T::Inet => Value::Inet(Inet::from_wire(input.all(), "inet")?),
+        T::Cidr => {
+            let network = Some(Inet::from_wire(input.all(), "cidr")?).filter(Inet::is_network);
+            let refused =
+                || invalid("invalid external \"cidr\" value").with_detail("Value has bits set to right of mask.");
+            Value::Cidr(network.ok_or_else(refused)?)
+        }
+        T::Macaddr => Value::Macaddr(input.array()?),
+        T::Macaddr8 => match input.all() {
+            [a, b, c, d, e, f] => Value::Macaddr8(mac8_of_mac([*a, *b, *c, *d, *e, *f])),
+            bytes => {
+                let eight = bytes.try_into().map_err(|_| invalid("incorrect binary data format"))?;
+                Value::Macaddr8(eight)
+            }
+        },
         T::Json | T::Citext(_) | T::Enum(_) => from_text(utf8(input.all())?, data_type, &fixed)?,
         T::Hstore(of) => Value::Hstore(read_hstore(input, of)?),
         T::Jsonb | T::JsonPath => {

@@ -5,8 +5,8 @@ use crate::types::datetime::TimeTz;
 use crate::types::json::{KeyReader, decode_key};
 use crate::types::numeric::SCALE_MAX;
 use crate::types::{
-    Array, Citext, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, ExtensionType, Hstore, Interval,
-    JsonPath, Numeric, RegValue, Value,
+    Array, Citext, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, ExtensionType, Hstore, Inet,
+    Interval, JsonPath, Numeric, RegValue, Value,
 };
 use crate::{Error, Result};
 
@@ -176,6 +176,10 @@ impl Reader<'_> {
             DataType::Bytea => Value::Bytea(self.bytes()?.into()),
             DataType::Interval(_) => Value::Interval(self.interval()?),
             DataType::Uuid => Value::Uuid(self.plain()?),
+            DataType::Inet => Value::Inet(self.inet()?),
+            DataType::Cidr => Value::Cidr(Some(self.inet()?).filter(Inet::is_network).ok_or_else(corrupted)?),
+            DataType::Macaddr => Value::Macaddr(self.plain()?),
+            DataType::Macaddr8 => Value::Macaddr8(self.plain()?),
             DataType::Json => Value::Json(self.text()?.into()),
             DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),
             DataType::Jsonb => Value::Jsonb(decode_key(self)?),
@@ -187,6 +191,10 @@ impl Reader<'_> {
             DataType::Array(element) => self.elements(element.data_type())?.of_type(element).into(),
             DataType::Unknown | DataType::Void | DataType::RegName(_) => return Err(corrupted()),
         })
+    }
+
+    fn inet(&mut self) -> Result<Inet> {
+        Inet::read_key(|| self.byte())?.ok_or_else(corrupted)
     }
 
     fn hstore(&mut self, of: ExtensionType) -> Result<Hstore> {

@@ -49,6 +49,15 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
             out.push(PLAIN);
             out.extend_from_slice(&bytes);
         }
+        ValueRef::Inet(value) | ValueRef::Cidr(value) => value.write_key(out),
+        ValueRef::Macaddr(bytes) => {
+            out.push(PLAIN);
+            out.extend_from_slice(&bytes);
+        }
+        ValueRef::Macaddr8(bytes) => {
+            out.push(PLAIN);
+            out.extend_from_slice(&bytes);
+        }
         // Nothing orders them: no key has one.
         ValueRef::Json(text) => encode_text(text, data_type, out),
         ValueRef::JsonPath(path) => encode_text(&path.to_string(), data_type, out),

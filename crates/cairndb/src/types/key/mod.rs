@@ -11,6 +11,8 @@
 //! | bytea | `20`, bytes with `00` as `00 ff`, then `00 00` |
 //! | interval | `20`, then its span in microseconds (a month is 30 days) as a 16-byte big-endian integer, sign bit inverted |
 //! | uuid | `20`, then the 16 bytes |
+//! | inet, cidr | `24` (IPv4) or `26` (IPv6), then the network's address (4 or 16 bytes), how many bits say the network, and where those are not all the address itself |
+//! | macaddr, macaddr8 | `20`, then the 6 or 8 bytes |
 //! | jsonb | `21` for `[]`; within: null `22`, string `23` and its text as above, number `24` and its numeric as above, false `25`, true `26`, array `27`, count, elements, object `28`, count, keys (texts) each before its value; counts are integers above |
 //! | arrays | `20`, then the elements, each as in a column of its type with NULLs last; `00`; the number of dimensions, their lengths and their lower bounds as integers above |
 //!

@@ -8,7 +8,7 @@ use crate::types::array::read_array;
 use crate::types::composite::read_composite;
 use crate::types::datetime::MICROS_PER_DAY;
 use crate::types::datetime::TimeTz;
-use crate::types::{Citext, DataType, Hstore, Interval, JsonPath, Jsonb, Numeric, RegValue, Value};
+use crate::types::{Citext, DataType, Hstore, Inet, Interval, JsonPath, Jsonb, Numeric, RegValue, Value};
 
 impl RowLayout {
     /// One column of a row.
@@ -81,6 +81,10 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::Bytea => Value::Bytea(raw.into()),
         DataType::Interval(_) => Value::Interval(interval_from_raw(raw)?),
         DataType::Uuid => Value::Uuid(array(raw)?),
+        DataType::Inet => Value::Inet(Inet::from_bytes(raw).ok_or_else(corrupted)?),
+        DataType::Cidr => Value::Cidr(Inet::from_bytes(raw).filter(Inet::is_network).ok_or_else(corrupted)?),
+        DataType::Macaddr => Value::Macaddr(array(raw)?),
+        DataType::Macaddr8 => Value::Macaddr8(array(raw)?),
         DataType::Json => Value::Json(std::str::from_utf8(raw).map_err(|_| corrupted())?.into()),
         DataType::Jsonb => Value::Jsonb(Jsonb::from_stored(raw)?),
         DataType::JsonPath => {

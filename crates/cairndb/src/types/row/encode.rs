@@ -272,6 +272,9 @@ fn variable_length(value: ValueRef<'_>) -> usize {
         ValueRef::Jsonb(document) => document.as_bytes().len(),
         ValueRef::Citext(text) => text.as_str().len(),
         ValueRef::Hstore(value) => value.byte_len(),
+        ValueRef::Inet(value) | ValueRef::Cidr(value) => value.byte_len(),
+        ValueRef::Macaddr(bytes) => bytes.len(),
+        ValueRef::Macaddr8(bytes) => bytes.len(),
         ValueRef::JsonPath(path) => path.to_string().len(),
         ValueRef::Numeric(value) => value.byte_len(),
         ValueRef::Composite(_) | ValueRef::Array(_) => written_length(value),
@@ -287,6 +290,9 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Jsonb(document) => out.extend_from_slice(document.as_bytes()),
         ValueRef::Citext(text) => out.extend_from_slice(text.as_str().as_bytes()),
         ValueRef::Hstore(value) => value.write_bytes(out),
+        ValueRef::Inet(value) | ValueRef::Cidr(value) => value.write_bytes(out),
+        ValueRef::Macaddr(bytes) => out.extend_from_slice(&bytes),
+        ValueRef::Macaddr8(bytes) => out.extend_from_slice(&bytes),
         ValueRef::JsonPath(path) => out.extend_from_slice(path.to_string().as_bytes()),
         ValueRef::Numeric(value) => value.write_bytes(out),
         ValueRef::Composite(row) => write_composite(row, out),
@@ -308,6 +314,10 @@ fn is_variable(value: ValueRef<'_>) -> bool {
             | ValueRef::JsonPath(_)
             | ValueRef::Citext(_)
             | ValueRef::Hstore(_)
+            | ValueRef::Inet(_)
+            | ValueRef::Cidr(_)
+            | ValueRef::Macaddr(_)
+            | ValueRef::Macaddr8(_)
             | ValueRef::Composite(_)
             | ValueRef::Array(_)
             | ValueRef::Made(_)

@@ -15,7 +15,8 @@
 //! - Other fixed-width columns lie in column order, little endian, unaligned; NULL keeps its width, zeroed. `boolean` one
 //!   byte, `interval` months (4), days (4), microseconds (8), `uuid` its 16 bytes.
 //! - Lengths are LEB128; a NULL's is 0. The last variable column ends where the row ends.
-//! - Strings are UTF-8 (`char(n)` with its blanks), `bytea` itself, `numeric` as `Numeric::write_bytes` writes it, arrays as
+//! - Strings are UTF-8 (`char(n)` with its blanks), `bytea` and the addresses of cards themselves, an address of a network its family (4 or
+//!   6), how many bits say the network, and its bytes, `numeric` as `Numeric::write_bytes` writes it, arrays as
 //!   `types::array::bytes` says, composite values as `types::composite::bytes` does.
 //!
 //! Why widths are kept apart from the integers: the sum of up to fifteen of them is a few instructions on one word

@@ -7,7 +7,7 @@ use crate::types::cast::fit_string_assigned;
 use crate::types::composite::parse_composite;
 use crate::types::datetime::{round_time, round_timestamp};
 use crate::types::json::{check_json, parse_jsonb};
-use crate::types::{Array, Citext, DataType, EvalContext, JsonPath, Numeric, Value, datetime, hstore};
+use crate::types::{Array, Citext, DataType, EvalContext, JsonPath, Numeric, Value, datetime, hstore, network};
 use crate::{Error, Result, SqlState};
 
 /// Reads a value of `data_type` from its text form, as PostgreSQL's input functions do: a string too long for its
@@ -52,6 +52,10 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         }
         DataType::Interval(limit) => Value::Interval(datetime::parse_interval(text, limit, context.style.interval)?),
         DataType::Uuid => Value::Uuid(parse_uuid(text)?),
+        DataType::Inet => Value::Inet(network::parse_inet(text)?),
+        DataType::Cidr => Value::Cidr(network::parse_cidr(text)?),
+        DataType::Macaddr => Value::Macaddr(network::parse_mac(text)?),
+        DataType::Macaddr8 => Value::Macaddr8(network::parse_mac8(text)?),
         DataType::Json => {
             check_json(text)?;
             Value::Json(text.into())
@@ -77,7 +81,7 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
     })
 }
 
-fn invalid(text: &str, type_name: &str) -> Error {
+pub(in crate::types) fn invalid(text: &str, type_name: &str) -> Error {
     let message = format!("invalid input syntax for type {type_name}: \"{text}\"");
     Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
 }

@@ -7,6 +7,7 @@ mod short;
 mod utf8;
 
 pub use input::from_text;
+pub(in crate::types) use input::invalid;
 pub(crate) use input::{internal_char, parse_integer, plain_integer};
 pub(crate) use input::{parse_escaped, parse_hex};
 pub(crate) use output::is_plain_text;

@@ -9,7 +9,7 @@ use super::float::{write_double, write_real};
 use crate::types::array::write_array_text;
 use crate::types::composite::write_composite_text;
 use crate::types::datetime::{self, Zone};
-use crate::types::{ByteaOutput, DataType, DateStyle, EvalContext, NumericRef, Value, ValueRef};
+use crate::types::{ByteaOutput, DataType, DateStyle, EvalContext, NumericRef, Value, ValueRef, network};
 
 /// The text form of a value, as PostgreSQL would send it; empty for NULL.
 ///
@@ -54,6 +54,10 @@ pub(crate) fn is_plain_text(data_type: DataType) -> bool {
             | T::Numeric(_)
             | T::Date
             | T::Uuid
+            | T::Inet
+            | T::Cidr
+            | T::Macaddr
+            | T::Macaddr8
             | T::Time(_)
             | T::TimeTz(_)
             | T::Timestamp(_)
@@ -121,6 +125,10 @@ pub(in crate::types) fn write_long(value: ValueRef<'_>, context: &EvalContext, o
         ValueRef::TimestampTz(micros) => datetime::write_timestamptz(micros, &Zone::of(context), style, out),
         ValueRef::Interval(interval) => datetime::write_interval(interval, style.interval, out),
         ValueRef::Uuid(bytes) => write_uuid(&bytes, out),
+        ValueRef::Inet(value) => _ = value.write_inet(out),
+        ValueRef::Cidr(value) => _ = value.write_whole(out),
+        ValueRef::Macaddr(bytes) => network::write_mac(&bytes, out),
+        ValueRef::Macaddr8(bytes) => network::write_mac(&bytes, out),
         ValueRef::Jsonb(document) => _ = write!(out, "{document}"),
         ValueRef::JsonPath(path) => _ = write!(out, "{path}"),
         ValueRef::Citext(text) => out.push_str(text.as_str()),

@@ -1,8 +1,8 @@
 //! Relations, their columns and indexes.
 
 use super::{
-    BTREE, GIN, HEAP, alignment, collation, default_oid, has_default, item_class, length, namespace, number, oid,
-    operator_class, owner, small, storage, texts, vector, yes,
+    BTREE, GIN, HEAP, alignment, collation, default_oid, has_default, is_by_value, item_class, length, namespace,
+    number, oid, operator_class, owner, small, storage, texts, vector, yes,
 };
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ impl<'c> Attribute<'c> {
             ("attndims", &|| Value::Integer(data_type.is_array().into())),
             ("attcacheoff", &|| Value::Integer(-1)),
             ("atttypmod", &|| Value::Integer(if self.domain.is_some() { -1 } else { data_type.type_modifier() })),
-            ("attbyval", &|| yes((1..=8).contains(&length))),
+            ("attbyval", &|| yes(is_by_value(data_type))),
             ("attalign", &|| text(alignment(data_type))),
             ("attstorage", &|| text(storage(data_type))),
             ("attcompression", &|| text("")),

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{
-    BTREE, C_COLLATION, DEFAULT_COLLATION, GIN, HEAP, alignment, collation, item_class, length, number, oid, owner,
-    routine, routine_named, storage, yes,
+    BTREE, C_COLLATION, DEFAULT_COLLATION, GIN, HEAP, alignment, collation, is_by_value, item_class, length, number,
+    oid, owner, routine, routine_named, storage, yes,
 };
 use crate::Value;
 use crate::catalog::{Catalog, Relation, TypeKind};
@@ -23,6 +23,7 @@ fn category(category: TypeCategory) -> &'static str {
         TypeCategory::String => "S",
         TypeCategory::DateTime => "D",
         TypeCategory::Timespan => "T",
+        TypeCategory::Network => "I",
         TypeCategory::User => "U",
         TypeCategory::Internal => "Z",
         TypeCategory::Enum => "E",
@@ -115,7 +116,7 @@ fn types_of(
             ("typnamespace", Value::BigInt(schema)),
             ("typowner", owner()),
             ("typlen", Value::SmallInt(length)),
-            ("typbyval", yes((1..=8).contains(&length))),
+            ("typbyval", yes(length > 0 && is_by_value(data_type))),
             ("typtype", text("b")),
             ("typcategory", text(class)),
             ("typisdefined", yes(true)),
@@ -281,10 +282,9 @@ pub(in crate::system::pg_catalog) fn pg_opclass(_: &Catalog, rows: &mut Rows) {
             ("opcdefault", yes(true)),
         ]);
     };
-    for info in TYPES
-        .iter()
-        .filter(|info| info.base.is_comparable() && !matches!(info.base, DataType::Varchar(_) | DataType::Reg(_)))
-    {
+    for info in TYPES.iter().filter(|info| {
+        info.base.is_comparable() && !matches!(info.base, DataType::Varchar(_) | DataType::Reg(_) | DataType::Cidr)
+    }) {
         add(info.catalog_name.to_owned(), info.oid);
     }
     add("enum".to_owned(), 3500);
