@@ -70,17 +70,6 @@ impl<'p> Clause<'p> {
             .map(move |parts| Clause { parts, ..self })
     }
 
-    /// The parts of this rule as they are written: the name of the rule within, the text, and how many characters precede it.
-    pub(super) fn written_parts(self, rule: &'static str) -> impl Iterator<Item = (&'static str, &'p str, usize)> {
-        let tree = self.tree();
-        self.parts.each().filter_map(move |part| {
-            let parts = Parts::of(tree, part).filter(|parts| parts.name() == rule)?;
-            let within = Clause { parts, ..self }.first_part().ok()?;
-            let before = self.parsed.position_of(tree.span(part).start as usize) - 1;
-            Some((within.rule(), tree.written(part), before))
-        })
-    }
-
     pub(super) fn each(self) -> impl DoubleEndedIterator<Item = Part> + 'p {
         let tree = self.tree();
         self.parts.each().map(move |part| tree.get(part))

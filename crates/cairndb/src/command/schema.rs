@@ -2,6 +2,7 @@
 
 use cairn_parser::TokenKind;
 
+use super::SchemaCommand;
 use super::clause::Clause;
 use crate::catalog::{ObjectName, RelationKind};
 use crate::error::Feature;
@@ -12,8 +13,8 @@ use crate::{Error, Result};
 pub(crate) struct CreateSchema {
     pub(crate) name: String,
     pub(crate) if_not_exists: bool,
-    /// Commands that are run in the schema, in this order: each one's text, and how many characters precede it.
-    pub(crate) elements: Vec<(String, usize)>,
+    /// Commands that are run in the schema, in this order.
+    pub(crate) elements: Vec<SchemaCommand>,
 }
 
 /// ALTER SCHEMA.
@@ -41,22 +42,20 @@ pub(crate) struct SetSchema {
     pub(crate) if_exists: bool,
 }
 
-/// What is made first, as in PostgreSQL; what is not named, before all.
-const ELEMENTS: &[&str] = &[
-    "create_sequence",
-    "create_table",
-    "create_view",
-    "create_index",
-    "create_trigger",
-    "create_constraint_trigger",
-    "grant_on",
-];
+/// What is made first, as in PostgreSQL.
+const ELEMENTS: &[&str] =
+    &["create_sequence", "create_table", "create_view", "create_index", "create_trigger", "create_constraint_trigger"];
 
 impl CreateSchema {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateSchema> {
-        let mut elements: Vec<_> = command.written_parts("schema_element").collect();
-        elements.sort_by_key(|(rule, ..)| ELEMENTS.iter().position(|first| first == rule));
-        let elements = elements.into_iter().map(|(_, text, before)| (text.to_owned(), before)).collect();
+        let mut elements: Vec<Clause<'_>> =
+            command.parts("schema_element").map(Clause::first_part).collect::<Result<_>>()?;
+        if let Some(grant) = elements.iter().find(|element| element.rule() == "grant_on") {
+            let error = grant.unsupported("GRANT as an element of CREATE SCHEMA");
+            return Err(error.with_hint("Leave it out: there are no roles."));
+        }
+        elements.sort_by_key(|element| ELEMENTS.iter().position(|first| *first == element.rule()));
+        let elements = elements.into_iter().map(SchemaCommand::of).collect::<Result<_>>()?;
         let named = command.part("schema_name").ok_or_else(|| Error::internal("a schema without a name"))?;
         named.refuse_feature_word(TokenKind::Authorization, Feature::Roles, "AUTHORIZATION")?;
         Ok(CreateSchema { name: named.name()?, if_not_exists: command.part("if_not_exists").is_some(), elements })

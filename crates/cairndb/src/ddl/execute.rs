@@ -70,13 +70,8 @@ fn wants_to_be_alone(command: &SchemaCommand) -> Option<&str> {
 impl Ddl<'_> {
     /// Runs a command that is part of this one, with names looked up along another path; what it changed is seen here once this is
     /// loaded anew.
-    pub(super) fn run_within(
-        &self,
-        parsed: &ParsedStatement,
-        command: &SchemaCommand,
-        path: &Arc<SearchPath>,
-    ) -> Result<Done> {
-        let mut ddl = Ddl::new(parsed, self.dml, self.trees, self.options, self.session)?;
+    pub(super) fn run_within(&self, command: &SchemaCommand, path: &Arc<SearchPath>) -> Result<Done> {
+        let mut ddl = Ddl::new(self.parsed, self.dml, self.trees, self.options, self.session)?;
         ddl.catalog = Arc::new(self.catalog.under(path));
         ddl.done.tag = ddl.dispatch(command)?;
         Ok(ddl.done)

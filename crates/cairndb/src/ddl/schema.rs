@@ -6,8 +6,7 @@ use super::context::Ddl;
 use super::dependency::Object;
 use super::names::{already_exists_in, is_a, missing};
 use crate::catalog::{ObjectId, Relation, RelationKind, SearchPath, Sequence, TEMPORARY, Table, View, no_schema};
-use crate::command::{AlterSchema, Command, CreateSchema, DropSchemas, SchemaCommand, SetSchema};
-use crate::sql::ParsedStatement;
+use crate::command::{AlterSchema, CreateSchema, DropSchemas, SchemaCommand, SetSchema};
 use crate::system;
 use crate::{Error, Result, SqlState};
 
@@ -43,22 +42,17 @@ impl Ddl<'_> {
 
     /// Runs the commands that make what is in a new schema: names are looked up there first. SQLSTATE 42P15 where one names another.
     fn make_elements(&mut self, create: &CreateSchema) -> Result<()> {
-        for (text, before) in &create.elements {
+        for command in &create.elements {
             self.reload()?;
-            let mut path = SearchPath::clone(self.catalog.path());
-            path.schemas.insert(0, create.name.clone());
-            let parsed = ParsedStatement::parse(text, *before)?;
-            let Command::Schema(command) = Command::of(&parsed)? else {
-                return Err(Error::internal("an element of a schema that makes nothing"));
-            };
-            if let Some(other) = schema_named(&command).filter(|schema| **schema != create.name) {
-                let message = format!(
-                    "CREATE specifies a schema ({other}) different from the one being created ({})",
-                    create.name
-                );
+            if let Some(other) = schema_named(command).filter(|schema| **schema != create.name) {
+                let new = &create.name;
+                let message =
+                    format!("CREATE specifies a schema ({other}) different from the one being created ({new})");
                 return Err(Error::new(SqlState::INVALID_SCHEMA_DEFINITION, message));
             }
-            let done = self.run_within(&parsed, &command, &Arc::new(path))?;
+            let mut path = SearchPath::clone(self.catalog.path());
+            path.schemas.insert(0, create.name.clone());
+            let done = self.run_within(command, &Arc::new(path))?;
             self.done.notices.extend(done.notices);
         }
         self.reload()
