@@ -286,7 +286,7 @@ impl SchemaCommand {
         }
     }
 
-    pub(super) fn of(command: Clause<'_>) -> Result<SchemaCommand> {
+    fn of(command: Clause<'_>) -> Result<SchemaCommand> {
         use SchemaCommand as S;
         if let Some(change) = SetSchema::of(command)? {
             return Ok(S::SetSchema(change));
