@@ -70,6 +70,17 @@ impl<'p> Clause<'p> {
             .map(move |parts| Clause { parts, ..self })
     }
 
+    /// The rules within the parts of this rule, each as it is written and with how many characters precede it.
+    pub(super) fn written_within(self, rule: &'static str) -> impl Iterator<Item = (Clause<'p>, &'p str, usize)> {
+        let tree = self.tree();
+        self.parts.each().filter_map(move |part| {
+            let parts = Parts::of(tree, part).filter(|parts| parts.name() == rule)?;
+            let within = Clause { parts, ..self }.first_part().ok()?;
+            let before = self.parsed.position_of(tree.span(part).start as usize) - 1;
+            Some((within, tree.written(part), before))
+        })
+    }
+
     pub(super) fn each(self) -> impl DoubleEndedIterator<Item = Part> + 'p {
         let tree = self.tree();
         self.parts.each().map(move |part| tree.get(part))

@@ -66,7 +66,7 @@ pub(crate) use rename::{AlterRelation, RelationChange};
 pub(crate) use routine::{
     AlterRoutine, Call, CreateRoutine, Do, DropRoutines, Parameter, PathOption, Properties, RoutineChange, Signature,
 };
-pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
+pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SchemaElement, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use table_options::TableOptions;

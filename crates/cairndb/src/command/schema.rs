@@ -14,7 +14,17 @@ pub(crate) struct CreateSchema {
     pub(crate) name: String,
     pub(crate) if_not_exists: bool,
     /// Commands that are run in the schema, in this order.
-    pub(crate) elements: Vec<SchemaCommand>,
+    pub(crate) elements: Vec<SchemaElement>,
+}
+
+/// A command in CREATE SCHEMA.
+#[derive(Debug)]
+pub(crate) struct SchemaElement {
+    pub(crate) command: SchemaCommand,
+    /// As it is written.
+    pub(crate) text: String,
+    /// How many characters precede it.
+    pub(crate) characters_before: usize,
 }
 
 /// ALTER SCHEMA.
@@ -48,14 +58,17 @@ const ELEMENTS: &[&str] =
 
 impl CreateSchema {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateSchema> {
-        let mut elements: Vec<Clause<'_>> =
-            command.parts("schema_element").map(Clause::first_part).collect::<Result<_>>()?;
-        if let Some(grant) = elements.iter().find(|element| element.rule() == "grant_on") {
+        let mut elements: Vec<_> = command.written_within("schema_element").collect();
+        if let Some((grant, ..)) = elements.iter().find(|(element, ..)| element.rule() == "grant_on") {
             let error = grant.unsupported("GRANT as an element of CREATE SCHEMA");
             return Err(error.with_hint("Leave it out: there are no roles."));
         }
-        elements.sort_by_key(|element| ELEMENTS.iter().position(|first| *first == element.rule()));
-        let elements = elements.into_iter().map(SchemaCommand::of).collect::<Result<_>>()?;
+        elements.sort_by_key(|(element, ..)| ELEMENTS.iter().position(|first| *first == element.rule()));
+        let element = |(element, text, characters_before): (Clause<'_>, &str, usize)| {
+            let command = SchemaCommand::of(element)?;
+            Ok::<_, Error>(SchemaElement { command, text: text.to_owned(), characters_before })
+        };
+        let elements = elements.into_iter().map(element).collect::<Result<_>>()?;
         let named = command.part("schema_name").ok_or_else(|| Error::internal("a schema without a name"))?;
         named.refuse_feature_word(TokenKind::Authorization, Feature::Roles, "AUTHORIZATION")?;
         Ok(CreateSchema { name: named.name()?, if_not_exists: command.part("if_not_exists").is_some(), elements })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::{Ddl, SchemaHost};
 use super::index_beside::create_index_beside;
 use crate::catalog::{SearchPath, SystemTrees};
-use crate::command::{Command, SchemaCommand, said_in_vain};
+use crate::command::{Command, SchemaCommand, SchemaElement, said_in_vain};
 use crate::dml::DmlContext;
 use crate::notice::Notice;
 use crate::plan::{Field, OptimizerOptions};
@@ -68,12 +68,16 @@ fn wants_to_be_alone(command: &SchemaCommand) -> Option<&str> {
 }
 
 impl Ddl<'_> {
-    /// Runs a command that is part of this one, with names looked up along another path; what it changed is seen here once this is
-    /// loaded anew.
-    pub(super) fn run_within(&self, command: &SchemaCommand, path: &Arc<SearchPath>) -> Result<Done> {
-        let mut ddl = Ddl::new(self.parsed, self.dml, self.trees, self.options, self.session)?;
+    /// Runs a command that is part of this one, as a statement of its own, with names looked up along another path; what it changed is
+    /// seen here once this is loaded anew.
+    pub(super) fn run_within(&self, element: &SchemaElement, path: &Arc<SearchPath>) -> Result<Done> {
+        let parsed = ParsedStatement::parse(&element.text, element.characters_before)?;
+        let Command::Schema(command) = Command::of(&parsed)? else {
+            return Err(Error::internal("not a schema change"));
+        };
+        let mut ddl = Ddl::new(&parsed, self.dml, self.trees, self.options, self.session)?;
         ddl.catalog = Arc::new(self.catalog.under(path));
-        ddl.done.tag = ddl.dispatch(command)?;
+        ddl.done.tag = ddl.dispatch(&command)?;
         Ok(ddl.done)
     }
 

@@ -42,9 +42,9 @@ impl Ddl<'_> {
 
     /// Runs the commands that make what is in a new schema: names are looked up there first. SQLSTATE 42P15 where one names another.
     fn make_elements(&mut self, create: &CreateSchema) -> Result<()> {
-        for command in &create.elements {
+        for element in &create.elements {
             self.reload()?;
-            if let Some(other) = schema_named(command).filter(|schema| **schema != create.name) {
+            if let Some(other) = schema_named(&element.command).filter(|schema| **schema != create.name) {
                 let new = &create.name;
                 let message =
                     format!("CREATE specifies a schema ({other}) different from the one being created ({new})");
@@ -52,7 +52,7 @@ impl Ddl<'_> {
             }
             let mut path = SearchPath::clone(self.catalog.path());
             path.schemas.insert(0, create.name.clone());
-            let done = self.run_within(command, &Arc::new(path))?;
+            let done = self.run_within(element, &Arc::new(path))?;
             self.done.notices.extend(done.notices);
         }
         self.reload()
