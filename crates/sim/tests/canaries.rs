@@ -11,9 +11,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 96] = [
-    (Broken::IdleLogCut, MANY),
-    (Broken::IdleLogUnneeded, MANY),
+const CANARIES: [(Broken, u64); 94] = [
     (Broken::LineReversed, MANY),
     (Broken::LockRemovedByName, FEW),
     (Broken::PromiseKept, MANY),

@@ -252,10 +252,6 @@ pub enum Broken {
     CutUnnoted,
     /// The log is cut by a segment that is in use.
     CutInUse,
-    /// What an idle log gives back is its end, too.
-    IdleLogCut,
-    /// What an idle log gives back is all that is durable, be it needed or not.
-    IdleLogUnneeded,
     /// Where the disk is full the log grows before a checkpoint could be made.
     GrowsFirst,
     /// The log's limit is counted in whole segments of those that it has, be there room for none.

@@ -13,7 +13,6 @@ use super::copies::{self, CatalogCopy};
 use super::lists::{encode_directory, encode_runs, pieces, push_number, write_chain};
 use super::meta::{META_BYTES, Meta};
 use super::shared::{Dropped, Engine};
-use super::signals::Signal;
 use super::stage::{Act, Stage};
 use super::trees::TreeList;
 use crate::broken::{self, Broken};
@@ -236,8 +235,6 @@ impl Engine {
         }
         self.set_pressure();
         (state.meta, state.own_pages) = (meta, own_pages);
-        // Of a log that is idle there is less to keep now.
-        self.signals.raise(Signal::House);
     }
 
     fn write_dirty(&self, held: &CheckpointState, version: u64) -> Result<()> {
@@ -370,9 +367,7 @@ impl Engine {
         // Part of a failed write may be on its way to the disk.
         let written = self.pages.file().write_at(&page, at).map_err(Error::io("write the meta page"));
         written.inspect_err(|error| self.poison(error))?;
-        self.sync_file(held)?;
-        self.needed_from[(meta.sequence % 2) as usize].store(meta.needed_from, Ordering::Release);
-        Ok(())
+        self.sync_file(held)
     }
 }
 

@@ -90,8 +90,8 @@ impl Engine {
                 Ok(entered) => {
                     if entered {
                         self.set_pressure();
+                        self.signals.raise(Signal::House);
                     }
-                    self.ask_for_log(&writer, entered);
                     writer.spill(self);
                     return Ok(writer);
                 }
@@ -105,12 +105,7 @@ impl Engine {
                     if by == Taker::Anybody {
                         return self.lock_with_segment(operations, gives_up);
                     }
-                    self.make_log_room(None, &mut waited, gives_up)?;
-                    writer = self.lock_writer();
-                }
-                Err(NoRoom::Unfilled(until)) => {
-                    drop(writer);
-                    self.make_log_room(Some(until), &mut waited, gives_up)?;
+                    self.make_log_room(&mut waited, gives_up)?;
                     writer = self.lock_writer();
                 }
             }
@@ -131,26 +126,20 @@ impl Engine {
         };
         self.publisher.life.check(Act::Change)?;
         match writer.batch.reserve(operations, self.segments()?, self.database) {
-            Ok(entered) => {
-                if entered {
-                    self.set_pressure();
-                }
-                self.ask_for_log(&writer, entered);
+            Ok(false) => {
                 writer.spill(self);
                 Ok(Some(writer))
             }
-            Err(NoRoom::WriteFirst | NoRoom::NoSegment | NoRoom::Unfilled(_)) => {
+            Ok(true) => {
+                self.set_pressure();
+                self.signals.raise(Signal::House);
+                writer.spill(self);
+                Ok(Some(writer))
+            }
+            Err(NoRoom::WriteFirst | NoRoom::NoSegment) => {
                 self.counters.handed_over_for_log.add(1);
                 Ok(None)
             }
-        }
-    }
-
-    /// Has more of the log made ready, where a segment was entered or little is left of what is filled.
-    #[inline]
-    fn ask_for_log(&self, writer: &Writer, entered: bool) {
-        if entered || self.segments.as_ref().is_some_and(|segments| segments.asks_at(writer.batch.end())) {
-            self.signals.raise(Signal::House);
         }
     }
 

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::meta::Meta;
 use super::shared::Engine;
 use super::signals::Signal;
 use super::stage::Act;
 use super::turns::GivesUp;
-use super::writer::{OpenParts, Writer};
+use super::writer::OpenParts;
 use crate::broken::{self, Broken};
 use crate::log::{InLine, KeptSegments, OpenBatch, Segments, Waited};
 use crate::options::LOG_SEGMENTS_MIN;
@@ -20,9 +19,6 @@ const PRESSURE_US_MAX: f64 = 4000.0;
 const PRESSURE_FROM: f64 = 0.5;
 /// What commits look by for who keeps log room, where there is no other pressure.
 const LOOK_US: u64 = 1;
-
-/// So many bytes given back are worth that a meta page is written.
-const WORTH_A_WRITE: u64 = 32 << 10;
 
 const LOG_IS_FULL: &str = "extend the log (the disk is full, or log_limit_bytes reached)";
 /// How often who waits for room, or for a checkpoint, looks whether its caller has given up.
@@ -78,67 +74,12 @@ impl Engine {
     ///
     /// An error that it hears may be about a batch's bytes: it counts for everybody.
     pub(crate) fn grow_log(&self) -> Result<bool> {
-        self.grow_log_until(None)
-    }
-
-    fn grow_log_until(&self, until: Option<u64>) -> Result<bool> {
-        self.heard(self.segments()?.grow(until, || self.checkpoint_room()))
-    }
-
-    fn heard<T>(&self, grown: Result<T>) -> Result<T> {
         let segments = self.segments()?;
-        grown.inspect_err(|error| {
+        segments.grow(|| self.checkpoint_room()).inspect_err(|error| {
             if segments.failed() && !broken::is(Broken::GrowUnheard) {
                 self.publisher.life.fail(error);
             }
         })
-    }
-
-    /// Fills more of the segment that is written to, if it was asked for.
-    pub(crate) fn fill_log_ahead(&self) -> Result<()> {
-        let segments = self.segments()?;
-        match segments.is_ahead() {
-            true => Ok(()),
-            false => self.heard(segments.fill_ahead(|| self.checkpoint_room())),
-        }
-    }
-
-    /// Makes holes of what the log does not need, if nothing was appended since it became idle (`log/filled.rs`).
-    pub(crate) fn give_back_idle_log(&self) -> Result<()> {
-        let idle = self.idle_at.load(Ordering::Acquire);
-        let is_idle =
-            |writer: &Writer| writer.appended == idle && writer.batch.is_empty() && !writer.queue.is_leading();
-        if idle == u64::MAX || !is_idle(&self.lock_writer()) {
-            return Ok(());
-        }
-        let segments = self.segments()?;
-        let mut state = self.checkpoint.lock();
-        self.publisher.life.check(Act::Checkpoint)?;
-        let in_front = segments.bytes_in_front(state.meta.needed_from);
-        if self.not_needed_before() < state.meta.needed_from && in_front >= WORTH_A_WRITE {
-            // In both: whichever is damaged later, the other is believed.
-            let meta = Meta { sequence: state.meta.sequence + 1, ..state.meta.clone() };
-            self.write_meta(&state, &meta)?;
-            state.meta = meta;
-        }
-        let before = match broken::is(Broken::IdleLogUnneeded) {
-            false => self.not_needed_before(),
-            true => self.publisher.durable(),
-        };
-        segments.give_back_idle(before, |withdraw| {
-            let writer = self.lock_writer();
-            let idle = is_idle(&writer);
-            if idle {
-                withdraw(writer.batch.end());
-            }
-            idle
-        });
-        Ok(())
-    }
-
-    /// What lies before this no meta page says is needed.
-    fn not_needed_before(&self) -> u64 {
-        self.needed_from.iter().map(|from| from.load(Ordering::Acquire)).min().unwrap_or(0)
     }
 
     /// Fails if so many bytes of operations have no room in the log, be there nothing else, and however well they fill it: what
@@ -277,13 +218,13 @@ impl Engine {
         self.run_checkpoint_for_room(self.segments.as_ref().is_some_and(Segments::is_waited_for))
     }
 
-    /// No segment is ready for who was promised some, or the newest is not filled `until` where he needs it: makes one, or waits for a checkpoint to free some. `waited` counts the
+    /// No segment is ready for who was promised some: makes one, or waits for a checkpoint to free some. `waited` counts the
     /// checkpoints.
     #[cold]
-    pub(super) fn make_log_room(&self, until: Option<u64>, waited: &mut u32, gives_up: GivesUp<'_>) -> Result<()> {
+    pub(super) fn make_log_room(&self, waited: &mut u32, gives_up: GivesUp<'_>) -> Result<()> {
         // On a full disk the checkpoint comes first.
         let is_first = *waited == 0 && self.segments()?.is_short();
-        match if is_first { Ok(false) } else { self.grow_log_until(until) } {
+        match if is_first { Ok(false) } else { self.grow_log() } {
             Ok(true) => return Ok(()),
             // At the limit, or the disk is full: a checkpoint may give segments back.
             Ok(false) | Err(Error::DiskFull { .. }) => {}
@@ -292,16 +233,16 @@ impl Engine {
         *waited += 1;
         match *waited {
             ..4 => self.wait_for_checkpoint(*waited, gives_up),
-            _ => self.grow_log_at_last(until),
+            _ => self.grow_log_at_last(),
         }
     }
 
     /// Checkpoints do not free any of the log: adds a place in the room that the file does not need.
-    fn grow_log_at_last(&self, until: Option<u64>) -> Result<()> {
-        if until.is_some() || self.segments()?.can_grow() {
+    fn grow_log_at_last(&self) -> Result<()> {
+        if self.segments()?.can_grow() {
             self.pages.give_back_free()?;
         }
-        match self.grow_log_until(until)? {
+        match self.grow_log()? {
             true => Ok(()),
             false => Err(Error::DiskFull { what: LOG_IS_FULL, needed: 0 }),
         }

@@ -58,10 +58,6 @@ pub(crate) struct Engine {
     pub(crate) pressure_us: AtomicU64,
     /// When the log was synced last, by the host's clock; 0: not yet.
     pub(crate) synced_at_us: AtomicU64,
-    /// Where the log ended when it went idle; `u64::MAX`: it was not yet.
-    pub(crate) idle_at: AtomicU64,
-    /// What each of the two meta pages says is needed of the log, as far as they were written since the opening.
-    pub(crate) needed_from: [AtomicU64; 2],
     /// Whoever lost often, and what commits wait for while it has its turn.
     pub(crate) turns: super::turns::Turns,
     pub(crate) signals: Signals,

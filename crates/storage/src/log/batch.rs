@@ -63,8 +63,6 @@ pub(crate) enum NoRoom {
     WriteFirst,
     /// No place for the next segment is ready.
     NoSegment,
-    /// The segment is not filled as far as this position.
-    Unfilled(u64),
 }
 
 impl OpenBatch {
@@ -175,9 +173,6 @@ impl OpenBatch {
         let segment_end = segment_start + segments.size();
         let fits = end <= segment_end && self.buffer.len() + needed as usize <= BUFFER;
         if fits && self.segment.is_some() {
-            if !segments.is_filled_until(end) {
-                return Err(NoRoom::Unfilled(end));
-            }
             self.have_room(needed as usize);
             return Ok(false);
         }

@@ -45,10 +45,7 @@ impl Segments {
             noted.inspect_err(|_| self.lock_places().take_back(surplus.withdrawn))?;
         }
         self.cut(surplus.left)?;
-        let mut places = self.lock_places();
-        places.count = surplus.left;
-        places.bare.retain(|&place, _| place < surplus.left);
-        drop(places);
+        self.lock_places().count = surplus.left;
         Ok(true)
     }
 
@@ -111,13 +108,13 @@ mod tests {
         let (disk, path) = (SimDisk::new(seed), Path::new("log"));
         let identity = LogIdentity { database: 7, segment_bytes: 16 << 10 };
         let segments = Segments::create(&disk, path, identity, 1 << 20, SyncMethod::Dsync).unwrap();
-        assert!(segments.grow(None, || 0).unwrap());
+        assert!(segments.grow(|| 0).unwrap());
         // The zeros are synced, what counts them is not.
         disk.fail_sync_of(path, 2);
-        assert!(segments.grow(None, || 0).is_err());
+        assert!(segments.grow(|| 0).is_err());
         assert_eq!(segments.places(), 1);
         disk.set_capacity(Some(disk.space_used()));
-        assert!(matches!(segments.grow(None, || 0), Err(Error::DiskFull { .. })));
+        assert!(matches!(segments.grow(|| 0), Err(Error::DiskFull { .. })));
 
         let left = SimDisk::from_image(&disk.crash(CrashStrategy::KeepAll), seed);
         let (file, found) = Segments::open(&left as &dyn FileSystem, path, true).unwrap();

@@ -1,7 +1,6 @@
 //! The log: records in batches, in reused segments of one file.
 
 mod batch;
-mod filled;
 pub(crate) mod format;
 mod give_back;
 mod kept;

@@ -1,15 +1,14 @@
 //! The log file's space: which segment lies where, what is ready for use, what may be used again.
 //!
 //! A segment's place is taken from those that are *ready*: filled with zeroes and synced (so that a batch written there
-//! touches no file metadata), by a background thread ahead of need, or given back after a checkpoint. It need not be filled to its
-//! end (`filled.rs`). What bounds the log is that no place is added beyond the limit. Before a new place is used, the file's header durably counts it: a log
+//! touches no file metadata), by a background thread ahead of need, or given back after a checkpoint. What bounds the
+//! log is that no place is added beyond the limit. Before a new place is used, the file's header durably counts it: a log
 //! that was cut back to an earlier length is noticed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::filled::Filled;
 use super::format::{BLOCK, LogIdentity};
 use super::kept::{PlacesGuard, Promises, Taker};
 use crate::broken::{self, Broken};
@@ -18,7 +17,7 @@ use crate::options::LOG_SEGMENTS_MIN;
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 use crate::{Error, Result};
 
-pub(super) const EXTEND: &str = "extend the log";
+const EXTEND: &str = "extend the log";
 
 /// Zeroes are written in pieces of this size: small, so that commits hardly notice.
 const FILL: usize = 256 << 10;
@@ -35,8 +34,6 @@ pub(crate) struct Segments {
     places: Mutex<Places>,
     /// One filler at a time.
     pub(super) filling: Mutex<()>,
-    /// How far the newest segment is filled.
-    pub(super) filled: Filled,
     /// Who waits for segments is to look again.
     pub(super) changed: Condvar,
     /// The file system had no room for another place (`give_back.rs`).
@@ -55,19 +52,12 @@ pub(super) struct Places {
     pub(super) noted: u32,
     /// Of those that there may still be.
     pub(super) promises: Promises,
-    /// Places that are not filled to their end, and up to where.
-    pub(super) bare: BTreeMap<u32, u64>,
-    /// So many bytes are filled at once.
-    pub(super) step: u64,
-    /// The first segment that was entered since the opening.
-    pub(super) first: Option<u64>,
 }
 
 impl Places {
-    /// The lowest: what is not in use lies at the file's end then, where it can be given back. One that is filled for `least` bytes.
-    fn take_lowest(&mut self, least: u64) -> Option<u32> {
-        let is_filled = |at: &usize| self.is_filled(self.ready[*at], least);
-        let lowest = (0..self.ready.len()).filter(is_filled).min_by_key(|&at| self.ready[at])?;
+    /// The lowest: what is not in use lies at the file's end then, where it can be given back.
+    fn take_lowest(&mut self) -> Option<u32> {
+        let lowest = (0..self.ready.len()).min_by_key(|&at| self.ready[at])?;
         self.ready.swap_remove_front(lowest)
     }
 
@@ -134,8 +124,6 @@ impl Segments {
         {
             let mut places = segments.places.lock();
             places.ready = (0..count).filter(|place| live.iter().all(|(_, at)| at != place)).collect();
-            // Nobody knows how far: what holds no segment is filled once more before it is used.
-            places.bare = places.ready.iter().map(|&place| (place, 0)).collect();
             places.live = live;
             places.count = count;
         }
@@ -152,12 +140,10 @@ impl Segments {
         let growing = if broken::is(Broken::GrowUnheard) { file.clone() } else { growing };
         let least = if broken::is(Broken::LogLimitAsAsked) { 0 } else { LOG_SEGMENTS_MIN };
         let limit = (limit_bytes / identity.segment_bytes as u64).max(least) as usize;
-        let step = Self::least_step(identity.segment_bytes as u64);
-        let places = Mutex::new(Places { step, ..Places::default() });
-        let (filling, changed, filled) = (Mutex::default(), Condvar::new(), Filled::default());
+        let (places, filling, changed) = (Mutex::default(), Mutex::default(), Condvar::new());
         let limit = AtomicUsize::new(limit);
         let (is_short, failed) = (AtomicBool::new(false), AtomicBool::new(false));
-        Segments { file, growing, identity, limit, places, filling, filled, changed, is_short, failed }
+        Segments { file, growing, identity, limit, places, filling, changed, is_short, failed }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -175,10 +161,8 @@ impl Segments {
         if by == Taker::Anybody && places.promises.are_all(self.left(&places)) {
             return None;
         }
-        let place = places.take_lowest(Self::least_step(self.size()))?;
+        let place = places.take_lowest()?;
         places.live.push_back((number, place));
-        places.first.get_or_insert(number);
-        self.note_filled(&places);
         Some(place)
     }
 
@@ -209,9 +193,6 @@ impl Segments {
         {
             places.live.pop_front();
             places.ready.push_back(place);
-            if !places.is_own(number) || self.filled.given_before.load(Ordering::Relaxed) > number * self.size() {
-                places.bare.insert(place, 0);
-            }
         }
         places.promises.note_change();
         drop(places);
@@ -223,10 +204,8 @@ impl Segments {
         self.places.lock().live.front().map(|(number, _)| *number)
     }
 
-    /// How many places could be entered at once.
     pub(crate) fn ready(&self) -> usize {
-        let (places, least) = (self.places.lock(), Self::least_step(self.size()));
-        places.ready.iter().filter(|&&place| places.is_filled(place, least)).count()
+        self.places.lock().ready.len()
     }
 
     /// Live segments against the most there may be: how full the log is.
@@ -243,14 +222,11 @@ impl Segments {
         (self.places.lock().count as usize) < self.limit()
     }
 
-    /// Makes room for what is to be written `until` a position of the newest segment, or else in another place: zeroes, synced.
-    /// False at the limit. `room`: bytes that have to be left on the disk, which are counted where it has little left.
-    pub(crate) fn grow(&self, until: Option<u64>, room: impl FnOnce() -> u64) -> Result<bool> {
+    /// Adds a place: zeroes, synced. False at the limit. `room`: bytes that have to be left on the disk, which are counted where it
+    /// has little left.
+    pub(crate) fn grow(&self, room: impl FnOnce() -> u64) -> Result<bool> {
         let one = self.filling.lock();
-        if let Some(until) = until {
-            return self.fill_newest(&one, Some(until), room).map(|()| true);
-        }
-        match self.can_grow() || self.has_bare() {
+        match self.can_grow() {
             true => self.fill_place(one, room).map(|()| true),
             false => Ok(false),
         }
@@ -272,70 +248,36 @@ impl Segments {
     }
 
     fn fill_place(&self, one_at_a_time: MutexGuard<'_, ()>, room: impl FnOnce() -> u64) -> Result<()> {
-        let (step, least) = (self.lock_places().step, Self::least_step(self.size()));
-        // A place that was there may be whole: nobody knows. Then it takes no room.
-        let bare = self.lock_places().lowest_bare(least);
-        let reserved = room();
-        let fill = |bytes| match bare {
-            Some(place) => self.fill_bare(&one_at_a_time, place, bytes),
-            None => self.with_room(bytes, || reserved, || self.fill_next(&one_at_a_time, bytes)),
-        };
-        let filled = match fill(step) {
-            Err(Error::DiskFull { .. }) if step > least => fill(least),
-            filled => filled,
+        // Where nothing is told of that it is tried.
+        let left = if broken::is(Broken::LogKeepsAll) { u64::MAX } else { self.growing.room().unwrap_or(u64::MAX) };
+        let room = if left < 2 * self.size() { room().min(self.size()) } else { 0 };
+        let filled = match left < self.size() + room {
+            true => Err(Error::DiskFull { what: EXTEND, needed: 0 }),
+            false => self.fill_next(&one_at_a_time),
         };
         match &filled {
             Err(Error::DiskFull { .. }) => self.stop_short(),
             Ok(()) => self.look_again(),
             Err(_) => {}
         }
-        filled
+        filled.map_err(|error| error.needing(self.size() + room))
     }
 
-    /// Takes so many bytes of the disk where it has as many, and what has to be left.
-    pub(super) fn with_room(
-        &self,
-        bytes: u64,
-        room: impl FnOnce() -> u64,
-        take: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
-        // Where nothing is told of that it is tried.
-        let left = if broken::is(Broken::LogKeepsAll) { u64::MAX } else { self.growing.room().unwrap_or(u64::MAX) };
-        let room = if left < bytes + self.size() { room().min(self.size()) } else { 0 };
-        let taken = match left < bytes + room {
-            true => Err(Error::DiskFull { what: EXTEND, needed: 0 }),
-            false => take(),
-        };
-        taken.map_err(|error| error.needing(bytes + room))
-    }
-
-    /// Writes zeroes to a range of whole blocks, durably.
-    pub(super) fn fill_range(&self, mut at: u64, end: u64) -> Result<()> {
-        let zeroes = AlignedBuf::zeroed(FILL.min((end - at) as usize));
-        while at < end {
-            let piece = (end - at).min(zeroes.len() as u64);
-            self.write(&zeroes[..piece as usize], at, EXTEND)?;
-            at += piece;
-        }
-        match broken::is(Broken::ExtensionUnsynced) {
-            true => Ok(()),
-            false => self.sync(),
-        }
-    }
-
-    fn fill_next(&self, _one_at_a_time: &MutexGuard<'_, ()>, bytes: u64) -> Result<()> {
+    fn fill_next(&self, _one_at_a_time: &MutexGuard<'_, ()>) -> Result<()> {
         let place = self.places.lock().count;
+        let zeroes = AlignedBuf::zeroed(FILL.min(self.size() as usize));
         let start = self.offset(place);
-        let end = start + self.size();
-        if bytes < self.size() && self.growing.len().map_err(Error::io("read the log's length"))? < end {
-            self.growing.set_len(end).map_err(Error::io(EXTEND))?;
+        for piece in 0..self.size() / zeroes.len() as u64 {
+            let at = start + piece * zeroes.len() as u64;
+            self.write(&zeroes, at, EXTEND)?;
         }
-        self.fill_range(start, start + bytes)?;
+        if !broken::is(Broken::ExtensionUnsynced) {
+            self.sync()?;
+        }
         self.note_places(place + 1)?;
         let mut places = self.places.lock();
         places.count += 1;
         places.ready.push_back(place);
-        places.set_filled(place, bytes, self.size());
         Ok(())
     }
 

@@ -11,7 +11,6 @@ use super::shortage::Shortage;
 use crate::broken::{self, Broken};
 use crate::engine::{Act, Duty, Engine, Signal};
 use crate::log::Segments;
-use crate::sync::Ordering;
 use crate::{Error, Result};
 
 /// Log places kept ready ahead of need.
@@ -133,8 +132,6 @@ fn keep_log(engine: &Engine, LogKept { idle_noted, ending }: &mut LogKept) {
             }
             if wait.is_some() && note_idle(engine, appended) {
                 *idle_noted = appended;
-                engine.idle_at.store(appended, Ordering::Release);
-                engine.signals.raise(Signal::House);
             }
         }
     }
@@ -228,22 +225,24 @@ fn keep_house(engine: &Engine) -> Result<bool> {
     engine.pages.populate_ahead();
     let grown = grow_ahead(engine, segments);
     let evicted = evict_ahead(engine);
-    let given = engine.give_back_idle_log();
     // On a full disk neither may work, and this gives room to both.
     let more = engine.work_off_drops_within(FREEING);
-    grown.and(evicted).and(given).and(more)
+    grown.and(evicted).and(more)
 }
 
 /// Once the disk is full, what is left of it is for a checkpoint, which gives back more than it takes.
 fn grow_ahead(engine: &Engine, segments: &Segments) -> Result<()> {
-    let grow = || {
-        if !segments.is_short() {
-            engine.fill_log_ahead()?;
+    while segments.ready() < READY && !segments.is_short() {
+        match engine.grow_log() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                engine.signals.raise(Signal::Checkpoint);
+                return Err(error);
+            }
         }
-        while segments.is_newest_whole() && segments.ready() < READY && !segments.is_short() && engine.grow_log()? {}
-        Ok(())
-    };
-    grow().inspect_err(|_| engine.signals.raise(Signal::Checkpoint))
+    }
+    Ok(())
 }
 
 fn evict_ahead(engine: &Engine) -> Result<()> {

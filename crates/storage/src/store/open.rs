@@ -346,8 +346,6 @@ fn assemble(
         freed: AtomicU64::new(0),
         pressure_us: AtomicU64::new(0),
         synced_at_us: AtomicU64::new(0),
-        idle_at: AtomicU64::new(u64::MAX),
-        needed_from: [AtomicU64::new(0), AtomicU64::new(0)],
         turns: Default::default(),
         signals: Signals::default(),
         tickets: Tickets::default(),
