@@ -36,9 +36,8 @@ pub(crate) fn execute(
     is_alone: bool,
 ) -> Result<Done> {
     let Command::Schema(command) = Command::of(parsed)? else { return Err(Error::internal("not a schema change")) };
-    if let (Some(words), false) = (wants_to_be_alone(&command), is_alone) {
-        let message = format!("{words} cannot run inside a transaction block");
-        return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+    if !is_alone {
+        refuse_unless_alone(&command, "run inside a transaction block")?;
     }
     if let (SchemaCommand::CreateIndex(create), true) = (&command, is_alone)
         && let Some(done) = create_index_beside(parsed, create, context, trees, options, session)?
@@ -55,6 +54,14 @@ pub(crate) fn execute(
         ddl.notice(SqlState::SUCCESSFUL_COMPLETION, notice);
     }
     Ok(ddl.done)
+}
+
+/// SQLSTATE 25001 for a command that runs in no transaction but its own: it can not do this.
+fn refuse_unless_alone(command: &SchemaCommand, this: &str) -> Result<()> {
+    wants_to_be_alone(command).map_or(Ok(()), |words| {
+        let message = format!("{words} cannot {this}");
+        Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message))
+    })
 }
 
 /// What the command is called, if it runs in no transaction but its own.
@@ -75,6 +82,7 @@ impl Ddl<'_> {
         let Command::Schema(command) = Command::of(&parsed)? else {
             return Err(Error::internal("not a schema change"));
         };
+        refuse_unless_alone(&command, "be executed from a function")?;
         let mut ddl = Ddl::new(&parsed, self.dml, self.trees, self.options, self.session)?;
         ddl.catalog = Arc::new(self.catalog.under(path));
         ddl.done.tag = ddl.dispatch(&command)?;

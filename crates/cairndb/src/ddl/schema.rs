@@ -40,7 +40,8 @@ impl Ddl<'_> {
         Ok("CREATE SCHEMA")
     }
 
-    /// Runs the commands that make what is in a new schema: names are looked up there first. SQLSTATE 42P15 where one names another.
+    /// Runs the commands that make what is in a new schema: names are looked up there first. SQLSTATE 42P15 where one names another, 42P16 where it
+    /// is temporary, 25001 for what runs in no transaction but its own.
     fn make_elements(&mut self, create: &CreateSchema) -> Result<()> {
         for element in &create.elements {
             self.reload()?;
@@ -49,6 +50,10 @@ impl Ddl<'_> {
                 let message =
                     format!("CREATE specifies a schema ({other}) different from the one being created ({new})");
                 return Err(Error::new(SqlState::INVALID_SCHEMA_DEFINITION, message));
+            }
+            if element.command.makes_temporary() {
+                let message = "cannot create temporary relation in non-temporary schema";
+                return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
             }
             let mut path = SearchPath::clone(self.catalog.path());
             path.schemas.insert(0, create.name.clone());

@@ -1,5 +1,7 @@
 //! `convert_to`, `convert_from`: texts in another encoding's bytes; `unistr`: characters by their numbers.
 
+use cairn_parser::token::{Pair, paired};
+
 use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter};
 use crate::types::{DataType, Encoding, Value, has_zero_byte, utf8};
@@ -46,7 +48,8 @@ fn convert_from(bytes: &[u8], name: &str) -> Result<Value> {
     Ok(Value::from(text))
 }
 
-/// Each escape (`\\XXXX`, `\\uXXXX`, `\\+XXXXXX`, `\\UXXXXXXXX`, `\\\\`) as its character. SQLSTATE 42601, 22023.
+/// Each escape as its character: a backslash and four hexadecimal digits, `u` and four, `+` and six, `U` and eight, or another backslash.
+/// SQLSTATE 42601, 22023.
 fn unistr(text: &str) -> Result<Value> {
     let wrong = |message: String| Error::new(SqlState::SYNTAX_ERROR, message);
     let no_escape = || {
@@ -79,17 +82,11 @@ fn unistr(text: &str) -> Result<Value> {
         let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).ok_or_else(no_escape)?;
         rest = &escape[marks + length..];
-        match (high.take(), number) {
-            (None, 0xD800..=0xDBFF) => high = Some(number),
-            (Some(first), 0xDC00..=0xDFFF) => {
-                let both = 0x1_0000 + ((first - 0xD800) << 10) + (number - 0xDC00);
-                made.extend(char::from_u32(both));
-            }
-            (Some(_), _) | (None, 0xDC00..=0xDFFF) => return Err(no_pair()),
-            (None, number) => match char::from_u32(number).filter(|_| number > 0) {
-                Some(character) => made.push(character),
-                None => return Err(invalid_parameter(format!("invalid Unicode code point: {number:04X}"))),
-            },
+        match paired(number, &mut high) {
+            Pair::Whole(character) => made.push(character),
+            Pair::Half => {}
+            Pair::Wrong => return Err(no_pair()),
+            Pair::NoCharacter => return Err(invalid_parameter(format!("invalid Unicode code point: {number:04X}"))),
         }
     }
     if high.is_some() {

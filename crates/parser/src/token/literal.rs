@@ -236,14 +236,19 @@ fn hexadecimal(text: &str, from: usize, digits: usize) -> Option<u32> {
 }
 
 /// What an escaped code unit makes of the one before it.
-enum Pair {
+pub enum Pair {
+    /// A character.
     Whole(char),
+    /// The first half of a surrogate pair, whose second is to follow.
     Half,
+    /// A second half without a first, or no second half behind a first.
     Wrong,
+    /// Zero, or beyond the last character.
     NoCharacter,
 }
 
-fn paired(value: u32, first_half: &mut Option<u32>) -> Pair {
+/// Takes the next escaped number. `first_half`: of the surrogate pair that the one before it began; at the end there must be none.
+pub fn paired(value: u32, first_half: &mut Option<u32>) -> Pair {
     match (first_half.take(), value) {
         (Some(first), 0xDC00..=0xDFFF) => {
             let whole = 0x10000 + ((first - 0xD800) << 10) + (value - 0xDC00);

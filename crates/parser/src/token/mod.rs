@@ -13,5 +13,6 @@ pub use keyword::{KEYWORDS, Keyword, KeywordClass, find_keyword};
 pub use kind::TokenKind;
 pub(crate) use lexer::operator_kind;
 pub use lexer::{Lexer, Placeholders, Token};
+pub use literal::{Pair, paired};
 pub use name::{IDENTIFIER_BYTES_MAX, cut_identifier, fold_identifier, quote_identifier, quoted};
 pub use script::{Piece, PieceKind, SourceStatement, pieces, split_statements};

@@ -36,7 +36,7 @@ pub(in crate::bind) struct Item {
 pub(in crate::bind) type Side = (LogicalPlan, Scope);
 
 /// What an item may look at: `left`, the items before it, where it is LATERAL or a function; and the queries around.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(in crate::bind) struct Around<'e> {
     pub(super) left: Option<&'e Scope>,
     /// What is around an item that looks left, and around all else. They differ in joined items that may look left of all of them:
