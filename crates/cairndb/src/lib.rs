@@ -69,7 +69,7 @@ pub use result::{
 };
 pub use salvage::{Salvaged, salvage};
 pub use session::{
-    Begun, Ceilings, CopyShape, Durability, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics,
+    Begun, Ceilings, CopyShape, Durability, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics, Memory,
     NamedParams, Next, Notification, NotificationGuard, Notifications, OpeningListener, OpeningProgress, Options,
     PlanCache, PortalState, Position, SettingsSeen, StopHandle, Ticket,
 };

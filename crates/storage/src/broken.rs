@@ -102,6 +102,8 @@ pub enum Broken {
     FreedInFlight,
     /// Frames are used again under readers.
     FramesUnderReaders,
+    /// A cache gives memory to others though it brings it more.
+    MemoryGrabbed,
     /// Memory of the cache goes back to the system though somebody has a frame of it.
     ChunkInUse,
     /// A reader does not look again whether the version it registered with is still the newest.

@@ -62,6 +62,7 @@ pub use held::is_holding;
 pub use io::SyncMethod;
 pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
+pub use page::Memory;
 pub use process::{PerProcess, Process};
 pub use progress::{OpeningListener, OpeningProgress};
 pub use stats::Stats;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::io::SyncMethod;
+use crate::page::Memory;
 use crate::progress::OpeningListener;
 use crate::{Error, Result};
 
@@ -33,10 +34,13 @@ pub struct Options {
     pub read_only: bool,
     /// Fails instead of creating a database that is not there.
     pub must_exist: bool,
-    /// Bytes of memory for pages, of which none is taken before it is used; 0: a share of what the process may use, a quarter of the
-    /// machine's (or the control group's, or of `ulimit -v`), and of less where other databases are open in it (a database in
-    /// memory has 256 MiB).
+    /// The most bytes of memory for pages, of which none is taken before it is used; 0: what there is of `memory` (a database in memory
+    /// has 256 MiB).
     pub cache_bytes: usize,
+    /// Memory for pages that is shared with other databases. `None`: all databases of the process that say nothing else share a
+    /// quarter of what it may use, of the machine's memory, the control group's, or `ulimit -v`; one with `cache_bytes` has those for
+    /// itself.
+    pub memory: Option<Memory>,
     /// Bytes of a page of a new database: a power of two, 512 to 32,768.
     pub page_size: usize,
     /// Bytes of a log segment: a power of two; a transaction's log parts are at most a quarter of it.
@@ -87,6 +91,7 @@ impl Default for Options {
             read_only: false,
             must_exist: false,
             cache_bytes: 0,
+            memory: None,
             page_size: 4096,
             log_segment_bytes: 4 << 20,
             log_limit_bytes: 1 << 30,

@@ -96,6 +96,8 @@ counters! {
     dirty_bytes,
     /// Bytes of pages that the cache takes at most; memory for them is taken as they are used.
     cache_bytes,
+    /// Bytes of memory that its pages have, now.
+    cache_bytes_used,
     /// Bytes of memory that the cache gave back to the system.
     cache_bytes_released,
     /// Trees and long values that were dropped, and whose pages are still to be freed, now.

@@ -28,6 +28,11 @@ pub(crate) fn usable(read: &dyn Fn(&Path) -> Option<String>) -> u64 {
     machine.unwrap_or(UNKNOWN).min(groups).min(space)
 }
 
+/// Whether the process may have only so many addresses (`ulimit -v`).
+pub(crate) fn is_space_limited(read: &dyn Fn(&Path) -> Option<String>) -> bool {
+    read(Path::new("/proc/self/limits")).is_some_and(|text| address_space(&text).is_some())
+}
+
 /// What is left for the process where there is least for it: on the machine, or in one of its control groups. What files have of
 /// memory, and nobody used for a while, is left. `None`: the system does not say.
 pub(crate) fn left(read: &dyn Fn(&Path) -> Option<String>) -> Option<MemoryLeft> {

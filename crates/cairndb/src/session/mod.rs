@@ -56,7 +56,7 @@ pub(crate) use named_params::Ordered;
 pub use named_params::{NamedParams, refuse_names, text_for};
 pub(crate) use next::Stop;
 pub use next::{Next, StopHandle};
-pub use options::{Durability, OpeningListener, OpeningProgress, Options};
+pub use options::{Durability, Memory, OpeningListener, OpeningProgress, Options};
 pub use plan_cache::PlanCache;
 pub use portals::{Begun, PortalState};
 pub use position::Position;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use cairn_storage::{Durability, OpeningListener, OpeningProgress};
+pub use cairn_storage::{Durability, Memory, OpeningListener, OpeningProgress};
 
 use super::Ceilings;
 
@@ -40,10 +40,13 @@ pub struct Options {
     pub durability: Durability,
     /// Refuse every change; works on read-only media.
     pub read_only: bool,
-    /// Bytes of memory for pages, taken as they are used (`SHOW cache_bytes`); 0 means the default: a quarter of the memory that the process
-    /// may use (the machine's, its control group's, or `ulimit -v`), or half of what is left of a third of it where other
-    /// databases are open in the process, and at least 16 MiB; for a database in memory 256 MiB.
+    /// The most bytes of memory for pages, taken as they are used (`SHOW cache_bytes`); 0 means the default: what there is of `memory`;
+    /// for a database in memory 256 MiB.
     pub cache_bytes: usize,
+    /// Memory for pages that is shared with other databases: each gets what it makes use of. `None` means the default: a quarter of
+    /// the memory that the process may use (the machine's, its control group's, or `ulimit -v`), which all of its databases share
+    /// that say nothing else. One with `cache_bytes` has those for itself.
+    pub memory: Option<Memory>,
     /// Bytes of log after which a checkpoint begins; 0 means the default. More of them make checkpoints rarer and
     /// reopening after a crash longer.
     pub checkpoint_log_bytes: u64,
@@ -130,6 +133,26 @@ impl Options {
     #[must_use]
     pub fn cache_bytes(mut self, cache_bytes: usize) -> Options {
         self.cache_bytes = cache_bytes;
+        self
+    }
+
+    /// Sets [`Options::memory`].
+    ///
+    /// ```
+    /// use cairndb::{Database, Memory, Options};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let memory = Memory::shared(64 << 20);
+    /// let options = Options::default().memory(memory.clone());
+    /// let shop = Database::open_with(folder.path().join("shop.cairn"), options.clone())?;
+    /// let blog = Database::open_with(folder.path().join("blog.cairn"), options)?;
+    /// assert!(memory.taken() <= memory.bytes());
+    /// # drop((shop, blog));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn memory(mut self, memory: Memory) -> Options {
+        self.memory = Some(memory);
         self
     }
 
@@ -247,6 +270,7 @@ impl Options {
         options.max_snapshot_age = self.max_snapshot_age;
         options.max_transaction_bytes = self.max_transaction_bytes;
         options.cache_bytes = self.cache_bytes;
+        options.memory.clone_from(&self.memory);
         options.on_opening.clone_from(&self.on_opening);
         if let Some(interval) = self.sync_interval {
             options.sync_interval = interval;

@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use super::budget::{Memory, Part};
 use super::evict::Evictor;
 use super::fetch::Fetches;
 use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable, State};
@@ -95,6 +96,8 @@ pub(crate) struct Pages {
     pub(super) frames: FrameTable,
     /// Given back behind the frames.
     _share: Share,
+    /// What it may have of memory that it shares with others; `None`: all of its frames may have memory. Given back behind the frames.
+    pub(super) part: Option<Part>,
     pub(super) info: Table<PageInfo>,
     /// Whether a page's body is what its header says it is: the layer that made it knows.
     pub(super) is_well_formed: fn(&[u8]) -> bool,
@@ -132,11 +135,15 @@ impl Pages {
         is_well_formed: fn(&[u8]) -> bool,
         end: u32,
     ) -> Result<Pages> {
-        let mut share = Share::new(options.cache_bytes);
+        let memory = match options.cache_bytes {
+            0 => Some(options.memory.clone().unwrap_or_else(Memory::of_the_process)),
+            _ => options.memory.clone(),
+        };
+        let mut share = Share::new(options.cache_bytes, memory.as_ref());
         let reserve = reserve_of(options);
         let max_pages = options.max_pages + reserve;
         let near = end.saturating_mul(2).max(NEAR_MIN).min(max_pages);
-        let (table, frames) = loop {
+        let (table, mut frames) = loop {
             let count = (share.bytes() / page_size).clamp(FRAMES_MIN, 1 << 31) as u32;
             match FrameTable::new(page_size, max_pages, near, count) {
                 Some(made) => break made,
@@ -144,12 +151,19 @@ impl Pages {
                 None => return Err(Error::NoMemory { bytes: share.bytes() }),
             }
         };
-        let kept = (frames.len() / KEPT).min(KEPT_MAX);
+        let part =
+            memory.map(|memory| memory.join(u64::from(table.count()) * page_size as u64, page_size)).transpose()?;
+        if let Some(part) = &part {
+            frames.share(part.0.clone());
+        }
+        let first = part.as_ref().map_or(frames.len(), |part| part.0.may_have() as usize / page_size);
+        let kept = (first / KEPT).min(KEPT_MAX);
         Ok(Pages {
             page_size,
             max_pages,
             frames: table,
             _share: share,
+            part,
             info: Table::new(max_pages, near).ok_or_else(|| Error::NoMemory { bytes: max_pages as usize })?,
             is_well_formed,
             touched: AtomicU32::new(0),
@@ -183,8 +197,14 @@ impl Pages {
         self.max_pages
     }
 
+    /// How many frames may have memory, as others take part in it now.
     pub(crate) fn frame_count(&self) -> usize {
-        self.frames.count() as usize
+        self.part.as_ref().map_or(self.frames.count() as usize, |part| part.0.reachable())
+    }
+
+    /// Its bytes, where others leave all of it to this cache.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.frames.count() as usize * self.page_size
     }
 
     pub(crate) fn file(&self) -> &Arc<dyn File> {
@@ -430,6 +450,7 @@ impl Pages {
     /// Up to which frame memory is wanted when `touched` were used; `part`: of the way.
     fn ahead_of(&self, touched: u32, part: u32) -> u32 {
         let ahead = (touched / 2).min((AHEAD / self.page_size) as u32) / part;
+        let ahead = self.part.as_ref().map_or(ahead, |part| ahead.min(part.0.available() as u32));
         touched.saturating_add(ahead).min(self.frames.count())
     }
 

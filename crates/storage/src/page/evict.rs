@@ -41,6 +41,8 @@ pub(super) struct Evictor {
 pub(super) struct Leaving {
     pub(super) chunk: Range<u32>,
     pub(super) gathered: Vec<Frame>,
+    /// Those without memory.
+    pub(super) cold: Vec<Frame>,
 }
 
 /// How often an operation found no frame, and what kept pages from going when it last did.
@@ -54,7 +56,7 @@ impl Evictor {
     /// Frames that still wait for readers, or for the others of their chunk.
     #[cfg(any(test, feature = "broken-for-tests"))]
     pub(super) fn in_limbo(&self) -> impl Iterator<Item = &Frame> {
-        let gathered = self.leaving.iter().flat_map(|leaving| &leaving.gathered);
+        let gathered = self.leaving.iter().flat_map(|leaving| leaving.gathered.iter().chain(&leaving.cold));
         self.limbo.iter().map(|(_, frame)| frame).chain(gathered)
     }
 }
@@ -66,7 +68,7 @@ impl Pages {
             if let Some(frame) = self.pop_frame() {
                 return Ok(frame);
             }
-            self.free_frames(1, self.frames.count() as usize / 32 + 8, IDLE_ROUNDS)?;
+            self.free_frames(1, self.frame_count() / 32 + 8, IDLE_ROUNDS)?;
         }
     }
 
@@ -85,7 +87,7 @@ impl Pages {
 
     /// Sees to it that some frames are free for new pages. Returns why nothing can go, where a few are free nevertheless.
     fn free_some_frames(&self) -> Result<Option<Error>> {
-        let wanted = (self.frames.count() as usize / 8).min(64);
+        let wanted = (self.frame_count() / 8).min(64);
         match self.free_frames(self.frames_kept() + wanted, wanted, FAILED_ROUNDS) {
             Err(error) if self.frames_for_new() > 0 => Ok(Some(error)),
             result => result.map(|()| None),
@@ -166,11 +168,13 @@ impl Pages {
     fn turn_hand(&self, wanted: usize, mut dirty: Option<&mut Vec<u32>>) -> usize {
         let mut evictor = self.evictor.lock();
         let mut gone = 0;
-        for _ in 0..2 * self.frames.count() {
+        // (Frames that were never used have no pages.)
+        let touched = self.touched_frames().max(1);
+        for _ in 0..2 * touched {
             if gone >= wanted || dirty.as_ref().is_some_and(|dirty| dirty.len() >= wanted.max(RUN)) {
                 break;
             }
-            evictor.hand = (evictor.hand + 1) % self.frames.count();
+            evictor.hand = (evictor.hand + 1) % touched;
             let frame = evictor.hand;
             match self.cool(frame) {
                 Cooled::Evicted(frame) => {
@@ -239,7 +243,11 @@ impl Pages {
             }
             // From then on a loader may give the page another frame; this one is nobody's until it leaves limbo.
             cool if cool == address | COOLING => {
-                self.frames.take(id, Place { frame, state }).map_or(Cooled::Kept, Cooled::Evicted)
+                let Some(frame) = self.frames.take(id, Place { frame, state }) else { return Cooled::Kept };
+                if let Some(part) = &self.part {
+                    part.0.ghosts.note(id);
+                }
+                Cooled::Evicted(frame)
             }
             _ => Cooled::Kept,
         }

@@ -11,7 +11,9 @@
 //! - `FIXED` and `DIRTY` are set when the frame is given, and only cleared after that.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::budget::Member;
 use super::layout;
 use super::memory::{Frames, zeroed};
 use super::table::Table;
@@ -54,6 +56,10 @@ pub(super) struct FreeFrames {
     /// Those whose memory was given back to the system.
     cold: Vec<Frame>,
     fresh: Range<u32>,
+    /// Of those that have no memory, how many may have some.
+    room: usize,
+    /// Where there is more room; `None`: nowhere.
+    member: Option<Arc<Member>>,
     /// Whether those that have no memory are free, too.
     pub(super) may_grow: bool,
 }
@@ -61,11 +67,36 @@ pub(super) struct FreeFrames {
 impl FreeFrames {
     #[cfg(test)]
     pub(super) fn none() -> FreeFrames {
-        FreeFrames { used: Vec::new(), cold: Vec::new(), fresh: 0..0, may_grow: true }
+        FreeFrames::new(0)
+    }
+
+    /// So many that were never used, and may all be.
+    fn new(count: u32) -> FreeFrames {
+        let room = count as usize;
+        FreeFrames { used: Vec::new(), cold: Vec::new(), fresh: 0..count, room, member: None, may_grow: true }
+    }
+
+    /// From now on no more may have memory than this member may have.
+    pub(super) fn share(&mut self, member: Arc<Member>) {
+        (self.room, self.member) = (0, Some(member));
     }
 
     pub(super) fn len(&self) -> usize {
-        self.used.len() + if self.may_grow { self.cold.len() + self.fresh.len() } else { 0 }
+        self.used.len() + if self.may_grow { self.without_memory() } else { 0 }
+    }
+
+    fn without_memory(&self) -> usize {
+        let all = self.cold.len() + self.fresh.len();
+        match &self.member {
+            None => all.min(self.room),
+            Some(member) => all.min(self.room + member.available()),
+        }
+    }
+
+    /// Whether there are more than so many.
+    #[inline]
+    pub(super) fn are_more_than(&self, few: usize) -> bool {
+        self.used.len() > few || self.len() > few
     }
 
     #[inline]
@@ -74,19 +105,40 @@ impl FreeFrames {
     }
 
     fn pop_without_memory(&mut self) -> Option<Frame> {
-        match self.may_grow {
-            true => self.cold.pop().or_else(|| self.fresh.next().map(Frame)),
-            false => None,
+        if !self.may_grow || self.room == 0 && !self.takes_room() {
+            return None;
         }
+        let frame = self.cold.pop().or_else(|| self.fresh.next().map(Frame))?;
+        self.room -= 1;
+        Some(frame)
+    }
+
+    #[cold]
+    fn takes_room(&mut self) -> bool {
+        self.room = self.member.as_ref().map_or(0, |member| member.take());
+        self.room > 0
     }
 
     /// Whether that makes more of them free.
     pub(super) fn grow_after_all(&mut self) -> bool {
         let could = std::mem::replace(&mut self.may_grow, true);
-        !could && self.cold.len() + self.fresh.len() > 0
+        if could && self.without_memory() == 0 {
+            self.room += self.member.as_ref().map_or(0, |member| member.insist());
+            return self.without_memory() > 0;
+        }
+        !could && self.without_memory() > 0
     }
 
+    /// Frames that had no memory before.
     pub(super) fn extend_cold(&mut self, frames: Vec<Frame>) {
+        self.cold.extend(frames);
+    }
+
+    /// Frames whose memory was given back. (That of a member's is for others: see [`Member::give_up`].)
+    pub(super) fn extend_released(&mut self, frames: Vec<Frame>) {
+        if self.member.is_none() {
+            self.room += frames.len();
+        }
         self.cold.extend(frames);
     }
 
@@ -98,9 +150,9 @@ impl FreeFrames {
         self.cold.iter().map(Frame::index)
     }
 
-    /// Takes the free frames of a range, all of which were used before.
-    pub(super) fn take_within(&mut self, range: &Range<u32>, into: &mut Vec<Frame>) {
-        for free in [&mut self.used, &mut self.cold] {
+    /// Takes the free frames of a range, all of which were used before: those with memory, and those without.
+    pub(super) fn take_within(&mut self, range: &Range<u32>, warm: &mut Vec<Frame>, cold: &mut Vec<Frame>) {
+        for (free, into) in [(&mut self.used, warm), (&mut self.cold, cold)] {
             into.extend(free.extract_if(.., |frame| range.contains(&frame.0)));
         }
     }
@@ -183,7 +235,7 @@ impl FrameTable {
     pub(super) fn new(page_size: usize, ids: u32, near: u32, count: u32) -> Option<(FrameTable, FreeFrames)> {
         let (entries, states) = (Table::new(ids, near)?, zeroed(count as usize)?);
         let table = FrameTable { entries, states, memory: Frames::new(page_size, count)? };
-        Some((table, FreeFrames { used: Vec::new(), cold: Vec::new(), fresh: 0..count, may_grow: true }))
+        Some((table, FreeFrames::new(count)))
     }
 
     pub(super) fn count(&self) -> u32 {

@@ -101,6 +101,11 @@ impl Pages {
             self.give_back(frame);
             return Ok(false);
         }
+        if let Some(part) = &self.part
+            && part.0.ghosts.look(page.id)
+        {
+            part.0.wake();
+        }
         match self.renewals(page.id).load(Ordering::SeqCst) == renewals || broken::is(Broken::LateBytes) {
             true => Ok(true),
             false => self.check_again(page, address).map(|()| true),

@@ -2,6 +2,8 @@
 
 mod ahead;
 mod apart;
+mod balance;
+mod budget;
 mod cache;
 mod created;
 mod evict;
@@ -27,6 +29,8 @@ mod testing;
 mod write;
 
 pub(crate) use crate::PageRef;
+pub(crate) use balance::Sharing;
+pub use budget::Memory;
 pub(crate) use cache::{LARGE, Pages};
 pub(crate) use created::Created;
 pub(crate) use evict::Lack;

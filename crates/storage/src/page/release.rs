@@ -11,6 +11,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::budget::{CHUNK, CHUNKS_MIN};
 use super::cache::Pages;
 use super::evict::Leaving;
 use super::frames::{COOLING, DIRTY, FIXED};
@@ -18,17 +19,11 @@ use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
-/// Bytes of a chunk: those of a large page of the system.
-const CHUNK: usize = 2 << 20;
-
-/// A cache has so many chunks at least.
-const CHUNKS_MIN: u32 = 8;
-
 /// How often the frames of a chunk are asked for, before it stays.
 const ROUNDS: u32 = 8;
 
 /// How often it is waited in all, for readers and writes of others: who gives memory back has other things to do.
-const NAPS: u32 = 64;
+pub(super) const NAPS: u32 = 64;
 
 /// Whom to tell.
 #[derive(Default)]
@@ -60,13 +55,11 @@ impl Pages {
             if released >= bytes || naps == 0 {
                 break;
             }
-            let size = chunk.len() * self.page_size();
             match self.release_chunk(chunk, &mut naps) {
-                Ok(true) => {
+                Ok(size) => {
                     released += size;
-                    self.counters.cache_bytes_released.add(size as u64);
+                    self.part.iter().for_each(|part| part.0.give_up(size as u64, None));
                 }
-                Ok(false) => {}
                 // What is in the way of one is in the way of others.
                 Err(Error::DiskFull { .. }) => break,
                 Err(error) => return Err(error),
@@ -86,57 +79,67 @@ impl Pages {
         self.supply.lock().frames.may_grow = may_grow;
     }
 
-    fn chunk_frames(&self) -> u32 {
-        ((CHUNK / self.page_size()) as u32).min(self.frames.count() / CHUNKS_MIN).max(1)
+    pub(super) fn chunk_frames(&self) -> u32 {
+        ((CHUNK / self.page_size() as u64) as u32).min(self.frames.count() / CHUNKS_MIN as u32).max(1)
     }
 
-    /// The chunks that have memory, those with the fewest pages in use first.
-    fn chunks_by_use(&self) -> Vec<Range<u32>> {
+    /// The chunks that have memory.
+    pub(super) fn warm_chunks(&self) -> Vec<Range<u32>> {
         let (each, touched) = (self.chunk_frames(), self.touched_frames());
         let mut cold = vec![0; touched.div_ceil(each) as usize];
         for frame in self.supply.lock().frames.cold() {
             cold.get_mut((frame / each) as usize).into_iter().for_each(|count| *count += 1);
         }
         let chunks = (0..).step_by(each as usize).map(|first| first..first + each);
-        let mut found: Vec<(usize, Range<u32>)> = chunks
-            .zip(cold)
-            .filter(|(chunk, cold)| *cold < each && chunk.end <= touched)
-            .map(|(chunk, _)| (chunk.clone().filter(|&frame| self.is_in_use(frame)).count(), chunk))
-            .collect();
+        let is_warm = |(chunk, cold): &(Range<u32>, u32)| *cold < each && chunk.end <= touched;
+        chunks.zip(cold).filter(is_warm).map(|(chunk, _)| chunk).collect()
+    }
+
+    /// The chunks that have memory, those with the fewest pages in use first.
+    fn chunks_by_use(&self) -> Vec<Range<u32>> {
+        let in_use = |chunk: &Range<u32>| chunk.clone().filter(|&frame| self.is_in_use(frame)).count();
+        let mut found: Vec<_> = self.warm_chunks().into_iter().map(|chunk| (in_use(&chunk), chunk)).collect();
         found.sort_by_key(|(used, _)| *used);
         found.into_iter().map(|(_, chunk)| chunk).collect()
     }
 
     /// Whether somebody looked at the frame's page since the hand last passed it.
-    fn is_in_use(&self, frame: u32) -> bool {
+    pub(super) fn is_in_use(&self, frame: u32) -> bool {
         let entry = self.frames.state(frame).page().and_then(|id| self.frames.entry(id));
         entry.is_some_and(|entry| entry.load(Ordering::Relaxed) & COOLING == 0)
     }
 
-    /// Whether all of it was to be had.
-    fn release_chunk(&self, chunk: Range<u32>, naps: &mut u32) -> Result<bool> {
+    /// The bytes that went back: none where not all of it was to be had.
+    pub(super) fn release_chunk(&self, chunk: Range<u32>, naps: &mut u32) -> Result<usize> {
         {
             let mut evictor = self.evictor.lock();
             if evictor.leaving.is_some() {
-                return Ok(false);
+                return Ok(0);
             }
-            evictor.leaving = Some(Leaving { chunk: chunk.clone(), gathered: Vec::with_capacity(chunk.len()) });
+            let gathered = Vec::with_capacity(chunk.len());
+            evictor.leaving = Some(Leaving { chunk: chunk.clone(), gathered, cold: Vec::new() });
         }
         let result = self.gather(&chunk, naps);
-        let gathered = self.evictor.lock().leaving.take().map_or_else(Vec::new, |leaving| leaving.gathered);
-        let is_whole = gathered.len() == chunk.len();
+        let (gathered, cold) = match self.evictor.lock().leaving.take() {
+            Some(Leaving { gathered, cold, .. }) => (gathered, cold),
+            None => (Vec::new(), Vec::new()),
+        };
+        let is_whole = gathered.len() + cold.len() == chunk.len();
         if is_whole || broken::is(Broken::ChunkInUse) {
             // SAFETY: all frames of the chunk are this thread's: pages, limbo and supply have none of them. (Those of the canary are not,
             // which is what it is for: bytes change then under who reads them, and its test is to notice that.)
             unsafe { self.frames.memory.release(chunk) };
         }
+        let released = if is_whole { gathered.len() * self.page_size() } else { 0 };
         let mut supply = self.supply.lock();
+        supply.frames.extend_cold(cold);
         match is_whole {
-            true => supply.frames.extend_cold(gathered),
+            true => supply.frames.extend_released(gathered),
             false => supply.frames.extend(gathered.into_iter()),
         }
         drop(supply);
-        result.map(|()| is_whole)
+        self.counters.cache_bytes_released.add(released as u64);
+        result.map(|()| released)
     }
 
     /// Collects the chunk's frames, as far as they can be had.
@@ -182,8 +185,8 @@ impl Pages {
         let mut evictor = self.evictor.lock();
         self.reclaim(&mut evictor);
         let Some(leaving) = &mut evictor.leaving else { return false };
-        self.supply.lock().frames.take_within(chunk, &mut leaving.gathered);
-        leaving.gathered.len() == chunk.len()
+        self.supply.lock().frames.take_within(chunk, &mut leaving.gathered, &mut leaving.cold);
+        leaving.gathered.len() + leaving.cold.len() == chunk.len()
     }
 }
 

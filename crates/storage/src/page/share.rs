@@ -1,16 +1,17 @@
-//! How large a cache is where nobody says it: a share of the memory that the process may use.
+//! How large the range of addresses is in which a cache has its frames: what there may be of memory for it.
 //!
 //! What must hold:
 //! - A size is address space: memory is taken when a frame is first used, so a share costs nothing before that.
-//! - All shares of a process together are at most a third of the memory that it may use, but for the least that each has. The first
-//!   is a quarter; a later one is half of what is left of the third, so that however many databases are opened, each finds some.
-//!   A share is given back when its cache goes. Sizes that somebody chose are no shares, and are not counted.
-//! - What the process may use is the least of the machine's memory, of what its control groups let it have (version 1 and 2,
-//!   and those around its own), and of its address space (`ulimit -v`), of which its other mappings take a part.
+//! - A size that somebody chose is what he chose. Otherwise a cache has room for all the memory that it takes part in, where
+//!   addresses are plenty and memory can be given back (a 64-bit Linux, without `ulimit -v`).
+//! - Where they are not, all shares of a process together are at most a third of the memory that it may use, but for the least that
+//!   each has. The first is a quarter; a later one is half of what is left of the third, so that however many databases are opened,
+//!   each finds some. A share is given back when its cache goes.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::budget::{Memory, usable};
 use crate::system_memory;
 
 /// The least that a share is.
@@ -27,24 +28,27 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub(super) struct Share {
     bytes: u64,
+    is_chosen: bool,
     /// It is counted, and given back at the end.
     is_counted: bool,
 }
 
 impl Share {
-    /// Of so many bytes, or of the process's memory where that is 0.
-    pub(super) fn new(chosen: usize) -> Share {
+    /// Of so many bytes, or of what there is of the memory where that is 0.
+    pub(super) fn new(chosen: usize, memory: Option<&Memory>) -> Share {
+        let all = memory.map_or(u64::MAX, |memory| memory.bytes() as u64);
         if chosen > 0 {
-            return Share { bytes: chosen as u64, is_counted: false };
+            return Share { bytes: all.min(chosen as u64), is_chosen: true, is_counted: false };
         }
-        static LIMIT: OnceLock<u64> = OnceLock::new();
-        let limit = *LIMIT.get_or_init(|| system_memory::usable(&system_memory::read));
+        if !is_space_scarce() {
+            return Share { bytes: all, is_chosen: false, is_counted: false };
+        }
         let mut bytes = 0;
         update(|taken| {
-            bytes = share_of(limit, taken);
+            bytes = share_of(usable(), taken).min(all);
             taken + bytes
         });
-        Share { bytes, is_counted: true }
+        Share { bytes, is_chosen: false, is_counted: true }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -53,11 +57,13 @@ impl Share {
 
     /// Whether a smaller one will do where there is no room for this.
     pub(super) fn halve(&mut self) -> bool {
-        if !self.is_counted || self.bytes / 2 < LEAST {
+        if self.is_chosen || self.bytes / 2 < LEAST {
             return false;
         }
         let left = self.bytes / 2;
-        give_back(self.bytes - left);
+        if self.is_counted {
+            give_back(self.bytes - left);
+        }
         self.bytes = left;
         true
     }
@@ -69,6 +75,13 @@ impl Drop for Share {
             give_back(self.bytes);
         }
     }
+}
+
+/// Whether addresses are few, or memory stays where it was used once.
+fn is_space_scarce() -> bool {
+    static IS_SCARCE: OnceLock<bool> = OnceLock::new();
+    let is_plenty = cfg!(all(target_os = "linux", target_pointer_width = "64", not(miri)));
+    !is_plenty || *IS_SCARCE.get_or_init(|| system_memory::is_space_limited(&system_memory::read))
 }
 
 fn give_back(bytes: u64) {
@@ -110,12 +123,15 @@ mod tests {
 
     #[test]
     fn a_share_is_given_back_and_a_chosen_size_is_none() {
-        let chosen = Share::new(5 << 20);
+        let chosen = Share::new(5 << 20, None);
         assert_eq!(chosen.bytes(), 5 << 20);
-        let mut share = Share { bytes: 64 << 20, is_counted: true };
+        assert_eq!(Share::new(5 << 20, Some(&Memory::shared(4 << 20))).bytes(), 4 << 20);
+        let mut share = Share { bytes: 64 << 20, is_chosen: false, is_counted: true };
         assert!(share.halve() && share.halve() && !share.halve());
         assert_eq!(share.bytes(), 16 << 20);
         std::mem::forget(share);
-        assert!(!Share::new(5 << 20).halve());
+        assert!(!Share::new(64 << 20, None).halve());
+        let mut share = Share { bytes: 64 << 20, is_chosen: false, is_counted: false };
+        assert!(share.halve() && share.bytes() == 32 << 20);
     }
 }

@@ -75,7 +75,7 @@ impl Supply {
 
     /// A frame and an id, or neither.
     pub(super) fn take(&mut self, needs: Needs) -> Result<(Frame, u32)> {
-        if self.frames.len() <= self.kept && !broken::is(Broken::ReadersStarved) {
+        if !self.frames.are_more_than(self.kept) && !broken::is(Broken::ReadersStarved) {
             return Err(Error::CacheFull);
         }
         let frame = self.frames.pop().ok_or_else(|| Error::CacheFull)?;

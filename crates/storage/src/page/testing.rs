@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::budget::Memory;
 use super::layout::{self, Kind};
 use super::{Pages, layout::HEADER};
 use crate::PageRef;
@@ -115,6 +116,13 @@ pub(super) fn few_pages_all_for_new(file: Arc<dyn File>) -> Pages {
 pub(super) fn pages_of(page_size: usize, frames: usize, file: Arc<dyn File>) -> Pages {
     let options = crate::Options { page_size, cache_bytes: frames * page_size, max_pages: 256, ..Default::default() };
     Pages::new(file, &options, page_size, Arc::new(Counters::default()), |_| true, 0).unwrap()
+}
+
+/// A cache that shares this memory, for 4096 pages.
+pub(super) fn sharing_pages(memory: &Memory, file: Arc<dyn File>) -> Pages {
+    let options =
+        crate::Options { page_size: PAGE, memory: Some(memory.clone()), max_pages: 4096, ..Default::default() };
+    Pages::new(file, &options, PAGE, Arc::new(Counters::default()), |_| true, 0).unwrap()
 }
 
 /// A page that anybody may write out and evict.

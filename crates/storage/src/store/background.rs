@@ -11,6 +11,7 @@ use super::shortage::Shortage;
 use crate::broken::{self, Broken};
 use crate::engine::{Act, Duty, Engine, Signal};
 use crate::log::Segments;
+use crate::page::Sharing;
 use crate::{Error, Result};
 
 /// Log places kept ready ahead of need.
@@ -50,19 +51,28 @@ impl Background {
             let duties = background.duties.clone();
             engine.pages.fetches.serve_by(move || duties.begin(Duty::Fetch).is_ok());
         }
+        if host.has_threads() {
+            background.start_house(is_written);
+        }
         if host.has_threads() && is_written {
             background.start_writing().map_err(Error::io("start a background thread"))?;
         }
         Ok(background)
     }
 
-    fn start_writing(&self) -> std::io::Result<()> {
+    /// A database that is only read has a house as well, for its memory.
+    fn start_house(&self, is_written: bool) {
         let (engine, duties) = (&self.engine, self.duties.clone());
-        engine.signals.serve_by(move |duty| duties.begin(duty));
+        let is_done = move |duty| is_written || duty == Duty::House;
+        engine.signals.serve_by(move |duty| if is_done(duty) { duties.begin(duty) } else { Ok(()) });
         let house = Arc::downgrade(engine);
-        engine.pages.grown.set(move || {
-            house.upgrade().into_iter().for_each(|engine| engine.signals.raise(Signal::House));
-        });
+        let tell = move || house.upgrade().into_iter().for_each(|engine| engine.signals.raise(Signal::House));
+        engine.pages.grown.set(tell.clone());
+        engine.pages.tell_when_memory_is_shared(tell);
+    }
+
+    fn start_writing(&self) -> std::io::Result<()> {
+        let engine = &self.engine;
         // Who needs a checkpoint waits for it as for any, and can give up.
         engine.rounds.serve(true);
         engine.signals.raise_slowly(Signal::House)?;
@@ -108,6 +118,7 @@ pub(super) struct LogKept {
 #[derive(Debug, Default)]
 pub(super) struct HouseKept {
     shortage: Shortage,
+    sharing: Sharing,
     commits: u64,
 }
 
@@ -191,21 +202,25 @@ fn note_idle(engine: &Engine, appended: u64) -> bool {
 
 /// Keeps log places ready, frees dropped pages and those of snapshots that went, keeps frames free, and gives memory back while
 /// that is short.
-fn keep_house_while_asked(engine: &Engine, HouseKept { shortage, commits }: &mut HouseKept) {
+fn keep_house_while_asked(engine: &Engine, HouseKept { shortage, sharing, commits }: &mut HouseKept) {
     let mut longest = None;
     while engine.signals.wait(&[Signal::House], longest) && !engine.signals.stopped() {
         engine.signals.take(Signal::House);
-        let kept = keep_house(engine);
-        let more = engine.pages.sweep_some(4096);
-        longest = match (kept, more) {
-            (Err(_), _) => Some(RETRY),
-            (Ok(true), _) => Some(rest(engine, commits)),
-            (Ok(false), true) => Some(Duration::from_millis(1)),
-            (Ok(false), false) => None,
-        };
-        if let Some(wait) = engine.shrink_if_short(shortage) {
-            longest = Some(longest.map_or(wait, |longest| longest.min(wait)));
-        }
+        longest = if engine.segments.is_some() { keep_and_free(engine, commits) } else { None };
+        let next = [engine.shrink_if_short(shortage), engine.pages.share_memory(engine.env.host.now(), sharing)];
+        longest = longest.into_iter().chain(next.into_iter().flatten()).min();
+    }
+}
+
+/// How long until there is more of it.
+fn keep_and_free(engine: &Engine, commits: &mut u64) -> Option<Duration> {
+    let kept = keep_house(engine);
+    let more = engine.pages.sweep_some(4096);
+    match (kept, more) {
+        (Err(_), _) => Some(RETRY),
+        (Ok(true), _) => Some(rest(engine, commits)),
+        (Ok(false), true) => Some(Duration::from_millis(1)),
+        (Ok(false), false) => None,
     }
 }
 

@@ -280,7 +280,7 @@ impl Store {
 
     /// The bytes of memory that its cache takes at most.
     pub fn cache_bytes(&self) -> usize {
-        self.engine().pages.frame_count() * self.engine().pages.page_size()
+        self.engine().pages.most_bytes()
     }
 
     /// Counters since the database was opened.
@@ -293,6 +293,7 @@ impl Store {
         let page = engine.pages.page_size() as u64;
         let (total, free) = engine.pages.page_counts();
         counters.cache_bytes.set(self.cache_bytes() as u64);
+        counters.cache_bytes_used.set(engine.pages.memory_taken() as u64);
         counters.dirty_bytes.set(engine.pages.dirty_count() as u64 * page);
         let (hits, searches) = engine.pages.slots.hits_and_searches();
         counters.page_hits.set(hits);
