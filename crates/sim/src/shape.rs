@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use cairn_storage::{Options, SyncMethod};
+use cairn_storage::{Memory, Options, SyncMethod};
 
 use crate::random::Random;
 
@@ -66,6 +66,8 @@ pub struct Shape {
     pub separate_blocks: bool,
     /// Frames of the cache.
     pub frames: usize,
+    /// Their memory is one that others might share: a chunk of it is taken at a time.
+    pub shares: bool,
     /// Whether some transactions are so large that they go to the log in parts, again and again.
     pub large: bool,
     /// When snapshots are ended.
@@ -157,6 +159,7 @@ impl Shape {
                 (frames, true) => frames,
                 (_, false) => other.pick(&[64, 80, 128, 200, 600]),
             },
+            shares: Random::new(seed ^ 0x5a4e_0000).one_in(3) && is_tried("shares"),
             large: random.one_in(3),
             max_snapshot_age: random.pick(&[
                 None,
@@ -179,7 +182,11 @@ impl Shape {
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.page_size = self.asked_page_size;
-        options.cache_bytes = self.frames * self.page_size.max(self.asked_page_size);
+        let cache_bytes = self.frames * self.page_size.max(self.asked_page_size);
+        match self.shares {
+            true => options.memory = Some(Memory::shared(cache_bytes)),
+            false => options.cache_bytes = cache_bytes,
+        }
         options.log_segment_bytes = self.sizes.segment;
         options.log_limit_bytes = self.sizes.segments * self.sizes.segment as u64;
         options.checkpoint_log_bytes = self.sizes.segment as u64 * 5 / 4;

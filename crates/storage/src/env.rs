@@ -69,9 +69,9 @@ impl Environment {
     }
 
     /// Files in memory, and nothing that runs in the background: see [`Store::keep_house`](crate::Store::keep_house).
-    pub fn in_memory_without_threads() -> Environment {
+    pub fn in_memory_without_threads(files: MemFs) -> Environment {
         let host = QuietHost::new(RealHost::default().random());
-        Environment { files: Arc::new(MemFs::default()), host: Arc::new(host) }
+        Environment { files: Arc::new(files), host: Arc::new(host) }
     }
 }
 

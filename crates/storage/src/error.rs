@@ -104,6 +104,8 @@ pub enum Error {
         /// What was asked for.
         bytes: usize,
     },
+    /// Others have the memory that databases share ([`Memory`](crate::Memory)). Try again, or share more.
+    MemoryTaken,
     /// The statement is too large for the point path; use a transaction.
     TooLarge,
     /// All snapshot slots are taken.
@@ -194,7 +196,7 @@ impl Error {
             Error::CannotOpen { error, .. } => of_opening(error.kind()),
             Error::NoSuchTree(_) => "42P01",
             Error::KeyTooLong { .. } | Error::TooLarge | Error::NoTreeNumber => "54000",
-            Error::CacheFull | Error::NoMemory { .. } => "53200",
+            Error::CacheFull | Error::NoMemory { .. } | Error::MemoryTaken => "53200",
             Error::TooManySnapshots { .. } => "53300",
             Error::SnapshotTooOld => "72000",
             Error::GivenUp => "57014",
@@ -284,6 +286,9 @@ impl fmt::Display for Error {
             Error::NoMemory { bytes } => write!(
                 f,
                 "there is no room in the process's address space for a cache of {bytes} bytes and its tables; lower cache_bytes, or raise the limit (ulimit -v)"
+            ),
+            Error::MemoryTaken => f.write_str(
+                "others have the memory that the process's databases share; try again, or share more (Memory::shared, memory.cache_bytes)",
             ),
             Error::TooLarge => f.write_str("too large for a point write"),
             Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots, transactions and cursors are open; end some of them, or raise max_snapshots"),

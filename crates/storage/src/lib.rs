@@ -22,6 +22,7 @@ pub mod broken;
 #[cfg(not(feature = "broken-for-tests"))]
 #[allow(dead_code)]
 mod broken;
+mod budget;
 mod bytes;
 mod counted;
 mod crew;
@@ -52,6 +53,7 @@ mod txn;
 mod waits;
 mod wakers;
 
+pub use budget::{Memory, Reserved};
 #[cfg(feature = "counters")]
 pub use counted::counted;
 pub use crew::{Crew, Enlisted, Starter};
@@ -62,7 +64,6 @@ pub use held::is_holding;
 pub use io::SyncMethod;
 pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
-pub use page::Memory;
 pub use process::{PerProcess, Process};
 pub use progress::{OpeningListener, OpeningProgress};
 pub use stats::Stats;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::budget::Memory;
 use crate::io::SyncMethod;
-use crate::page::Memory;
 use crate::progress::OpeningListener;
 use crate::{Error, Result};
 

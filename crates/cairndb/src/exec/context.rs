@@ -3,13 +3,15 @@
 //!
 //! Invariant: every operator asks [`Cx::check`] at least once per batch it makes or takes, so a statement ends
 //! soon after it is interrupted or its time is up; whatever grows with the data is held under a [`Charge`]. An operator
-//! that can spill does so when its charge [is over](Charge::is_over) `work_mem`, or the statement over its budget; what
-//! cannot spill fails beyond the budget.
+//! that can spill does so when its charge [is over](Charge::is_over) `work_mem`, or the statement over its budget, or over what it
+//! gets of the memory that it shares with others; what cannot spill fails beyond the budget, and where it gets no more for a while.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use cairn_storage::Reserved;
 
 use super::operator::{NoAnswer, Step, Writes};
 use super::spill::SpillSpace;
@@ -91,6 +93,19 @@ pub const DEFAULT_WORK_MEM: usize = 256 << 20;
 /// While the statement is over its budget, an operator that holds less than one in so many bytes of it does not spill:
 /// it would gain little.
 const WORTH_SPILLING: usize = 64;
+
+/// So much a statement has without asking for it.
+const FREE: usize = 1 << 20;
+
+/// By so much at a time it has more, or by an eighth, and gives back.
+const STEP: usize = 1 << 20;
+
+/// While it gets no more, an operator that holds less does not spill.
+const FEW: usize = FREE / 4;
+
+/// What can not spill asks again, so often and after so long, before it fails.
+const ASKED_AGAIN: u32 = 100;
+const AFTER: Duration = Duration::from_millis(10);
 
 /// Everything an execution depends on besides its plan.
 #[derive(Clone)]
@@ -239,6 +254,12 @@ pub(crate) struct Shared {
     /// What is read by what.
     pub(crate) uses: ExecutionUses,
     held: Cell<usize>,
+    /// What it may hold before it asks for more.
+    granted: Cell<usize>,
+    /// With less it gives some back.
+    enough: Cell<usize>,
+    /// Beyond what it has without asking; `None`: it did not ask, or there is nobody to be asked.
+    reserved: RefCell<Option<Reserved>>,
     /// `EXPLAIN ANALYZE`: the innermost node that is running.
     pub(crate) running: Cell<usize>,
     /// For reading and writing spilled blocks.
@@ -260,6 +281,9 @@ impl Shared {
             context,
             counters,
             held: Cell::new(0),
+            granted: Cell::new(FREE),
+            enough: Cell::new(0),
+            reserved: RefCell::default(),
             running: Cell::new(usize::MAX),
             spill_buffer: RefCell::default(),
             with_results: RefCell::default(),
@@ -272,21 +296,88 @@ impl Shared {
 
     /// Notes `bytes` as held, whether or not the budget allows it.
     fn hold(&self, bytes: usize) {
-        self.held.set(self.held.get().saturating_add(bytes));
+        let held = self.held.get().saturating_add(bytes);
+        self.held.set(held);
+        if held > self.granted.get() {
+            self.ask_for(held);
+        }
     }
 
-    /// Fails where more is held than the statement's budget.
+    /// Asks for so much in all. Whether it may hold it then.
+    #[cold]
+    fn ask_for(&self, held: usize) -> bool {
+        let mut reserved = self.reserved.borrow_mut();
+        if reserved.is_none() {
+            *reserved = self.context.reader.memory().map(|memory| memory.reserve());
+        }
+        let Some(reserved) = &mut *reserved else {
+            self.granted.set(usize::MAX);
+            return true;
+        };
+        let lacking = held - FREE;
+        let is_grown = reserved.grow_to((lacking + lacking / 8).next_multiple_of(STEP))
+            || reserved.grow_to(lacking.next_multiple_of(STEP));
+        self.note_granted(reserved);
+        is_grown
+    }
+
+    /// Gives back what was not needed for long.
+    #[cold]
+    fn give_back(&self, held: usize) {
+        if let Some(reserved) = &mut *self.reserved.borrow_mut() {
+            reserved.shrink_to(held.saturating_sub(FREE).next_multiple_of(STEP));
+            self.note_granted(reserved);
+        }
+    }
+
+    fn note_granted(&self, reserved: &Reserved) {
+        self.granted.set(FREE + reserved.bytes());
+        // (A little more or less comes and goes with each batch.)
+        self.enough.set((reserved.bytes() / 2).saturating_sub(4 * STEP));
+    }
+
+    /// Whether it is not to hold so much, which it asks for.
+    fn is_refused(&self, held: usize) -> bool {
+        held > self.granted.get() && !self.ask_for(held)
+    }
+
+    /// Whether it may hold so much more for a while, which is not counted.
+    pub(crate) fn has_room_for(&self, more: usize) -> bool {
+        let all = self.held.get().saturating_add(more);
+        all <= self.context.memory_budget && !self.is_refused(all)
+    }
+
+    /// Fails where more is held than the statement's budget, or than it gets.
     fn check_budget(&self) -> Result<()> {
         if self.held.get() <= self.context.memory_budget {
-            return Ok(());
+            return if self.held.get() <= self.granted.get() { Ok(()) } else { self.wait_for_memory() };
         }
         Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory")
             .with_detail(format!("The statement needs more than its budget of {} bytes.", self.context.memory_budget))
             .with_hint("Raise statement_mem, lower work_mem, or make the query select fewer rows or columns."))
     }
 
+    /// Asks again for a while: caches and other statements may give some back.
+    #[cold]
+    fn wait_for_memory(&self) -> Result<()> {
+        for _ in 0..ASKED_AGAIN {
+            if !self.is_refused(self.held.get()) {
+                return Ok(());
+            }
+            self.context.check()?;
+            std::thread::sleep(AFTER);
+        }
+        Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory")
+            .with_detail("Other statements have the memory that the process's databases share.")
+            .with_hint("Try again, share more memory (Memory::shared, memory.cache_bytes), or lower work_mem."))
+    }
+
     fn release(&self, bytes: usize) {
-        self.held.set(self.held.get().saturating_sub(bytes));
+        let held = self.held.get().saturating_sub(bytes);
+        self.held.set(held);
+        if held < self.enough.get() {
+            self.give_back(held);
+        }
     }
 
     /// Begins a step that is to end at some time, or when there is an answer; when the one before was to.
@@ -388,8 +479,10 @@ impl Charge {
 
     /// Holds `bytes` in place of what was held, by an operator that spills when it is over.
     pub(crate) fn note(&mut self, bytes: usize, shared: &Shared) {
-        shared.release(self.bytes);
-        shared.hold(bytes);
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => shared.hold(more),
+            None => shared.release(self.bytes - bytes),
+        }
         self.count(bytes, shared);
         self.bytes = bytes;
     }
@@ -413,7 +506,9 @@ impl Charge {
     pub(crate) fn would_exceed(&self, more: usize, shared: &Shared) -> bool {
         let (own, all) = (self.bytes.saturating_add(more), shared.held.get().saturating_add(more));
         let budget = shared.context.memory_budget;
-        own > shared.context.work_mem || (all > budget && own >= budget / WORTH_SPILLING)
+        own > shared.context.work_mem
+            || (all > budget && own >= budget / WORTH_SPILLING)
+            || (own >= FEW && shared.is_refused(all))
     }
 
     /// Holds nothing more.

@@ -26,7 +26,11 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) fn new() -> Fixture {
-        Fixture { store: Store::open_in_memory(Options::default()).unwrap() }
+        Fixture::with(Options::default())
+    }
+
+    pub(super) fn with(options: Options) -> Fixture {
+        Fixture { store: Store::open_in_memory(options).unwrap() }
     }
 
     /// A table with its rows. Without a primary key rows are numbered from 1. Indexes: (columns, unique, descending).

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use cairn_storage::{Memory, Options};
+
 use super::testing::*;
 use super::{ExecContext, execute};
 use crate::functions::exact_overload;
@@ -511,6 +513,61 @@ fn what_grows_with_the_data_spills_or_is_held_to_the_budget() {
         assert!(spill.bytes_written() > 0);
         assert_eq!(spill.used(), 0);
     }
+}
+
+/// Everything else of the memory that the database shares is somebody's.
+#[test]
+fn what_lacks_shared_memory_spills_or_waits_for_it_or_fails() {
+    let memory = Memory::shared(64 << 20);
+    let mut options = Options::default();
+    options.memory = Some(memory.clone());
+    let fixture = Fixture::with(options);
+    let mut others = memory.reserve();
+    // (Of which a quarter is the cache's.)
+    assert!(others.grow_to(47 << 20));
+    let before = memory.taken();
+    let input = || series(vec![int_literal(1), int_literal(500_000)]);
+    for plan in [
+        sort(input(), vec![sort_key(col(0, INT), true, true)]),
+        plan(&[INT], N::Distinct { input: Arc::new(input()), sorted: false }),
+    ] {
+        let context = fixture.context();
+        let spill = context.spill.clone();
+        let mut most = 0;
+        let mut stream = execute(Arc::new(plan), context).unwrap();
+        let mut rows = 0;
+        while let Some(batch) = stream.next_batch().unwrap() {
+            rows += batch.len();
+            most = most.max(memory.taken());
+        }
+        drop(stream);
+        assert_eq!((rows, memory.taken()), (500_000, before));
+        assert!(spill.bytes_written() > 0 && most > before && most <= memory.bytes(), "{most} of {before}");
+    }
+    let kept = joined_text(series(vec![int_literal(1), int_literal(500_000)]));
+    let error = run(&kept, fixture.context()).unwrap_err();
+    assert_eq!(error.sqlstate(), SqlState::OUT_OF_MEMORY);
+    assert!(error.detail().unwrap().starts_with("Other statements"), "{error}");
+    assert_eq!(memory.taken(), before);
+    // It is interrupted while it waits, and goes on once there is some.
+    let context = fixture.context();
+    let interrupt = context.interrupt.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            interrupt.store(true, Ordering::Relaxed);
+        });
+        let error = run(&kept, context).unwrap_err();
+        assert_eq!(error.message(), "canceling statement due to user request");
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            drop(others);
+        });
+        assert_eq!(run(&kept, fixture.context()).unwrap().len(), 1);
+    });
+    assert_eq!(memory.reserved(), 0);
 }
 
 #[test]

@@ -66,6 +66,11 @@ impl Reader {
         reader.is_later(tree)
     }
 
+    /// The memory that statements share with the cache; `None`: they have what their settings give them.
+    pub(crate) fn memory(&self) -> Option<storage::Memory> {
+        self.database.memory()
+    }
+
     /// See [`storage::Reader::pages_used`].
     pub(crate) fn pages_used(&self) -> (u64, u64) {
         let (used, read) = self.database.pages_used();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairn_storage::{Durability, Environment, Options, Result, Store, TreeId};
+use cairn_storage::io::MemFs;
+use cairn_storage::{Durability, Environment, Error, Memory, Options, Result, Store, TreeId};
 
 use crate::state::RowNumbers;
 
@@ -22,6 +23,11 @@ impl TemporaryTrees {
     pub(crate) fn have(tree: TreeId) -> bool {
         tree.number() >= Self::FIRST
     }
+
+    #[inline]
+    pub(super) fn have_rows(tree: TreeId) -> bool {
+        tree.number() > Self::SEQUENCES.number()
+    }
 }
 
 /// Bytes of memory for pages; what is more lies in a file that is in memory too.
@@ -33,14 +39,17 @@ const TIDY_BYTES: u64 = 4 << 20;
 /// See the module.
 pub(crate) struct TemporaryStore {
     store: Store,
+    files: MemFs,
     pub(crate) row_numbers: RowNumbers,
     /// Bytes written since it was tidied.
     written: AtomicU64,
 }
 
 impl TemporaryStore {
-    /// An empty one, for at most `limit` bytes. Without threads of its own: a session may come and go by the thousands.
-    pub(crate) fn open(limit: u64) -> Result<Arc<TemporaryStore>> {
+    /// An empty one, for at most `limit` bytes, of the memory if there is one that is shared. Without threads of its own: a session may
+    /// come and go by the thousands.
+    pub(crate) fn open(limit: u64, memory: Option<&Memory>) -> Result<Arc<TemporaryStore>> {
+        let files = memory.map_or_else(MemFs::new, MemFs::within);
         let mut options = Options::default();
         options.durability = Durability::Off;
         options.cache_bytes = CACHE_BYTES;
@@ -52,17 +61,22 @@ impl TemporaryStore {
         // A transaction's operations are in the log until it ends.
         options.log_limit_bytes = limit.saturating_mul(4).max(64 << 20);
         options.close_compact_bytes = 0;
-        let store = Store::open_with("temporary", options, Environment::in_memory_without_threads())?;
+        let store = Store::open_with("temporary", options, Environment::in_memory_without_threads(files.clone()))?;
         let tx = store.begin()?;
         for tree in [TemporaryTrees::CATALOG, TemporaryTrees::STATISTICS, TemporaryTrees::SEQUENCES] {
             tx.ensure_tree(tree)?;
         }
         tx.commit(None)?;
-        Ok(Arc::new(TemporaryStore { store, row_numbers: RowNumbers::default(), written: AtomicU64::new(0) }))
+        Ok(Arc::new(TemporaryStore { store, files, row_numbers: RowNumbers::default(), written: AtomicU64::new(0) }))
     }
 
     pub(crate) fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// To be called before rows are added: that what it has grown to could be had.
+    pub(super) fn check_memory(&self) -> Result<()> {
+        if self.files.has_memory() { Ok(()) } else { Err(Error::MemoryTaken) }
     }
 
     pub(super) fn note_written(&self, bytes: usize) {

@@ -156,11 +156,18 @@ impl Transaction {
         self.change(tree, 0, |tx| tx.drop_tree(tree))
     }
 
+    /// Fails where there is no memory for more temporary rows. (What is told of relations themselves has some: they are dropped by it.)
+    fn check_memory(&self, tree: TreeId) -> Result<()> {
+        if TemporaryTrees::have_rows(tree) { self.temporary()?.store.check_memory() } else { Ok(()) }
+    }
+
     pub(crate) fn put(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.check_memory(tree)?;
         self.change(tree, key.len() + value.len(), |tx| tx.put(tree, key, value))
     }
 
     pub(crate) fn insert(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.check_memory(tree)?;
         self.change(tree, key.len() + value.len(), |tx| tx.insert(tree, key, value))
     }
 

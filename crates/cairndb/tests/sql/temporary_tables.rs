@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::{Random, fails, rows};
-use cairndb::{Connection, Database, Options, Result};
+use cairndb::{Connection, Database, Memory, Options, Result};
 
 fn database(script: &str) -> Result<Database> {
     let database = Database::open_in_memory()?;
@@ -123,6 +123,38 @@ fn what_is_too_much_is_refused_and_can_be_made_room_for() -> Result<()> {
     let other = db.connect()?;
     other.execute_script("SET temp_table_limit = '64MB'; CREATE TEMP TABLE t (id int PRIMARY KEY, v text)")?;
     assert_eq!(other.execute(fill, ())?, 100_000);
+    Ok(())
+}
+
+#[test]
+fn temporary_tables_take_of_the_memory_that_is_shared() -> Result<()> {
+    let memory = Memory::shared(128 << 20);
+    let db = Database::open_in_memory_with(Options::default().memory(memory.clone()))?;
+    let conn = db.connect()?;
+    conn.execute("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)", ())?;
+    let of_one_that_is_empty = memory.reserved();
+    assert!((1 << 20..4 << 20).contains(&of_one_that_is_empty), "{of_one_that_is_empty}");
+    let fill = |rows| format!("INSERT INTO t SELECT g, repeat('x', 1000) FROM generate_series(1, {rows}) g");
+    assert_eq!(conn.execute(fill(20_000).as_str(), ())?, 20_000);
+    assert!(memory.reserved() >= 20 << 20, "{}", memory.reserved());
+    // There is none for so many; the statement fails, and what was there stays.
+    let mut others = memory.reserve();
+    assert!(others.grow_to((94 << 20) - memory.reserved()));
+    let more = "INSERT INTO t SELECT g, repeat('x', 1000) FROM generate_series(20001, 100000) g";
+    fails(&conn, more, "53200");
+    assert_eq!(rows(&conn, "SELECT count(*) FROM t"), ["20000"]);
+    drop(others);
+    // Others have some meanwhile.
+    let other = db.connect()?;
+    other.execute("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)", ())?;
+    other.execute(fill(10).as_str(), ())?;
+    // It comes back with the rows, and with the session.
+    conn.execute("DELETE FROM t", ())?;
+    conn.execute("DROP TABLE t", ())?;
+    conn.execute("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)", ())?;
+    assert_eq!(conn.execute(fill(10_000).as_str(), ())?, 10_000);
+    drop((conn, other));
+    assert_eq!(memory.reserved(), 0);
     Ok(())
 }
 

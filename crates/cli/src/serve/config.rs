@@ -33,7 +33,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("max_connections", "100", "sessions at a time"),
     ("max_connections_by_user", "none", "of one user"),
     ("max_connections_by_database", "none", "in one database"),
-    ("memory.cache_bytes", "a quarter of the memory", "pages in memory, of all databases together"),
+    ("memory.cache_bytes", "a quarter of the memory", "memory for pages and statements, of all databases together"),
     ("wal.fsync.mode", "always", "what a commit's acknowledgement means: always, group, interval, none"),
     ("wal.fsync.interval_ms", "10", "how much time a crash may lose with interval"),
     ("wal.fsync.max_batch_size", "64", "commits that share a write with group"),

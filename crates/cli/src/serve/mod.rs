@@ -1,5 +1,6 @@
 //! `cairn serve`: a database file, or all of a folder, for PostgreSQL's clients, until SIGINT or SIGTERM.
 
+mod allocator;
 mod config;
 mod jwt;
 mod reached;
@@ -118,6 +119,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         let line = |(key, default, help): &(&str, &str, &str)| say(format_args!("{key:45} {help} [{default}]"));
         return KEYS.iter().try_for_each(line);
     }
+    allocator::give_back_what_is_large();
     let signals = Signals::taken();
     let config = Config::read(args.config.as_deref(), environment(), &args.said())?;
     let missing = || Failure::Message("which database? Name its file: cairn serve FILE, or data: FILE".to_owned());

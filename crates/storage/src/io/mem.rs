@@ -2,21 +2,55 @@
 //!
 //! A file is a list of fixed chunks, each behind its own lock, so that threads on different parts of a file do not
 //! wait for each other; only a change of length locks the whole file. Nothing is lost but by the process ending, so
-//! there is nothing to sync.
+//! there is nothing to sync. What they take may be of memory that is shared ([`Memory`]): where there is none they grow all the same,
+//! and whoever fills them is to ask whether there is before he goes on.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::face::{Create, File, FileSystem, LockOutcome, OpenHow, SyncMethod};
+use crate::{Memory, Reserved};
 
 const CHUNK: usize = 64 * 1024;
+
+/// So much is taken at a time of memory that is shared.
+const STEP: usize = 1 << 20;
 
 /// A file system in memory. Clones share their files.
 #[derive(Clone, Debug, Default)]
 pub struct MemFs {
     shared: Arc<Mutex<Names>>,
+    taken: Option<Arc<Taken>>,
+}
+
+/// What files take of memory that is shared.
+#[derive(Debug)]
+struct Taken {
+    /// In bytes, and what is reserved for them.
+    all: Mutex<(usize, Reserved)>,
+    /// There was none for some of it.
+    is_lacking: AtomicBool,
+}
+
+impl Taken {
+    fn change(&self, change: impl FnOnce(usize) -> usize) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bytes, reserved) = &mut *all;
+        *bytes = change(*bytes);
+        let needed = bytes.next_multiple_of(STEP);
+        reserved.shrink_to(needed);
+        self.is_lacking.store(!reserved.grow_to(needed), Ordering::Relaxed);
+    }
+
+    fn is_lacking(&self) -> bool {
+        if self.is_lacking.load(Ordering::Relaxed) {
+            self.change(|bytes| bytes);
+        }
+        self.is_lacking.load(Ordering::Relaxed)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -29,6 +63,17 @@ impl MemFs {
     /// A file system without files.
     pub fn new() -> MemFs {
         MemFs::default()
+    }
+
+    /// The same, whose files take of the memory.
+    pub fn within(memory: &Memory) -> MemFs {
+        let taken = Taken { all: Mutex::new((0, memory.reserve())), is_lacking: AtomicBool::new(false) };
+        MemFs { shared: Arc::default(), taken: Some(Arc::new(taken)) }
+    }
+
+    /// Whether all that files take could be had of the memory; it is asked for again.
+    pub fn has_memory(&self) -> bool {
+        self.taken.as_ref().is_none_or(|taken| !taken.is_lacking())
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
@@ -47,7 +92,10 @@ impl FileSystem for MemFs {
             Some(_) if how.create == Create::New => Err(io::ErrorKind::AlreadyExists.into()),
             Some(file) => Ok(file.clone()),
             None if how.create == Create::Never => Err(not_found(path)),
-            None => Ok(names.files.entry(path.to_owned()).or_default().clone()),
+            None => {
+                let new = || Arc::new(MemFile { content: RwLock::default(), taken: self.taken.clone() });
+                Ok(names.files.entry(path.to_owned()).or_insert_with(new).clone())
+            }
         }
     }
 
@@ -102,6 +150,30 @@ impl Drop for MemLock {
 #[derive(Debug, Default)]
 struct MemFile {
     content: RwLock<Content>,
+    taken: Option<Arc<Taken>>,
+}
+
+impl MemFile {
+    fn set_len(&self, content: &mut Content, len: u64) -> io::Result<()> {
+        let before = content.chunks.len();
+        content.set_len(len)?;
+        self.note_taken(before, content.chunks.len());
+        Ok(())
+    }
+
+    fn note_taken(&self, before: usize, after: usize) {
+        if let Some(taken) = self.taken.as_ref().filter(|_| before != after) {
+            taken.change(|bytes| bytes + after * CHUNK - before * CHUNK);
+        }
+    }
+}
+
+impl Drop for MemFile {
+    fn drop(&mut self) {
+        let content = self.content.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::take(&mut content.chunks).len();
+        self.note_taken(before, 0);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -161,7 +233,7 @@ impl File for MemFile {
             drop(content);
             let mut growing = self.content.write().unwrap_or_else(PoisonError::into_inner);
             if growing.len < end {
-                growing.set_len(end)?;
+                self.set_len(&mut growing, end)?;
             }
             drop(growing);
             content = self.content.read().unwrap_or_else(PoisonError::into_inner);
@@ -186,7 +258,7 @@ impl File for MemFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.content.write().unwrap_or_else(PoisonError::into_inner).set_len(len)
+        self.set_len(&mut self.content.write().unwrap_or_else(PoisonError::into_inner), len)
     }
 
     fn alignment(&self) -> usize {
@@ -256,6 +328,25 @@ mod tests {
         assert!(matches!(fs.clone().lock(Path::new("db")).unwrap(), LockOutcome::Busy { pid: Some(_) }));
         drop(held);
         assert!(matches!(fs.lock(Path::new("db")).unwrap(), LockOutcome::Held(_)));
+    }
+
+    #[test]
+    fn files_take_of_shared_memory_and_say_whether_there_was_some() {
+        let memory = Memory::shared(8 << 20);
+        let fs = MemFs::within(&memory);
+        let [one, other] = ["a", "b"].map(|name| create(&fs, name));
+        one.set_len(3 << 20).unwrap();
+        other.write_at(&[1; 100_000], 2 << 20).unwrap();
+        assert_eq!((memory.reserved(), fs.has_memory()), (6 << 20, true));
+        other.set_len(4 << 20).unwrap();
+        assert_eq!((memory.reserved(), fs.has_memory()), (6 << 20, false));
+        one.set_len(100_000).unwrap();
+        assert_eq!((memory.reserved(), fs.has_memory()), (5 << 20, true));
+        fs.remove(Path::new("b")).unwrap();
+        drop(other);
+        assert_eq!(memory.reserved(), 1 << 20);
+        drop((one, fs));
+        assert_eq!(memory.reserved(), 0);
     }
 
     #[test]

@@ -13,10 +13,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::budget::{Member, Rate, is_worth, rate};
 use super::cache::Pages;
 use super::frames::{COOLING, FIXED, Place};
 use super::release::NAPS;
+use crate::budget::{Gain, Member, Rate, is_worth, rate};
 use crate::sync::Ordering;
 
 /// Between two looks; twice as long after each that moved nothing, up to the latter.
@@ -53,6 +53,7 @@ impl Pages {
     /// Does what there is to do now; how long until the next time, if somebody lacks memory.
     pub(crate) fn share_memory(&self, now: Duration, sharing: &mut Sharing) -> Option<Duration> {
         let member = &self.part.as_ref()?.0;
+        self.repay(member);
         let next = sharing.looked.map_or(now, |looked| looked + sharing.pause);
         if next > now {
             return Some(next - now);
@@ -75,10 +76,26 @@ impl Pages {
         Some(sharing.pause)
     }
 
+    /// Gives up what is taken beyond what there is.
+    fn repay(&self, member: &Member) {
+        loop {
+            let owed = member.owes();
+            // What can not be written now is not given up now.
+            let released = if owed == 0 { 0 } else { self.release_memory(owed as usize).unwrap_or(0) };
+            member.repaid(owed);
+            if released == 0 {
+                return;
+            }
+        }
+    }
+
     /// Counts, and gives to who asked.
     fn count_use(&self, member: &Member, now: Duration, sharing: &mut Sharing) {
         let since = |then: Duration| u64::try_from((now - then).as_millis()).unwrap_or(u64::MAX);
-        let gain = member.ghosts.gain(self.page_size() as u64, since(sharing.counted));
+        let gain = self
+            .ghosts
+            .as_ref()
+            .map_or(Gain::default(), |ghosts| ghosts.gain(self.page_size() as u64, since(sharing.counted)));
         sharing.counted = now;
         let mut losses: Vec<(Rate, Range<u32>)> = match sharing.looked {
             None => Vec::new(),
@@ -114,7 +131,9 @@ impl Pages {
 
     /// Whether it lacks memory: it then has asked for some.
     fn asks_for_memory(&self, member: &std::sync::Arc<Member>) -> bool {
-        let is_lacking = member.gain() > 0 && member.available() == 0 && member.has_room();
+        // Eviction goes on beside a few free frames: what others gave is not waited for then, or it would stay so for good.
+        let is_full = member.available() == member.untaken() && member.untaken() < self.frames_ahead().max(1);
+        let is_lacking = member.gain() > 0 && is_full && member.has_room();
         member.lack(is_lacking);
         if is_lacking {
             member.ask(MOST as u64);
@@ -163,10 +182,10 @@ impl Sharing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::budget::Memory;
     use super::super::testing::{PAGE, SlowFile, create, sharing_pages};
     use super::super::{Owner, PAGES_ONLY, PageRef, SlotId};
     use super::*;
+    use crate::budget::Memory;
 
     /// All frames that there is memory for.
     const FRAMES: usize = 512;
@@ -182,7 +201,11 @@ mod tests {
 
     impl Database {
         fn new(memory: &Memory, count: usize) -> Database {
-            let pages = sharing_pages(memory, SlowFile::new());
+            Database::with_pages_of(PAGE, memory, count)
+        }
+
+        fn with_pages_of(page_size: usize, memory: &Memory, count: usize) -> Database {
+            let pages = sharing_pages(memory, page_size, SlowFile::new());
             let made = (0..count as u64).map(|birth| make(&pages, birth + 1)).collect();
             let slot = pages.slots.claim(Owner::Engine, PAGES_ONLY).unwrap();
             Database { pages, made, slot, sharing: Sharing::default(), at: 0 }
@@ -207,11 +230,11 @@ mod tests {
 
         fn is_there(&self, page: PageRef) -> bool {
             let pin = self.pages.slots.pin(self.slot).unwrap();
-            self.pages.get(&pin, page).inspect(|bytes| assert_eq!(bytes[PAGE - 1], page.birth as u8)).is_some()
+            self.pages.get(&pin, page).inspect(|bytes| assert_eq!(bytes[bytes.len() - 1], page.birth as u8)).is_some()
         }
 
         fn frames(&self) -> usize {
-            self.pages.part.as_ref().unwrap().0.may_have() as usize / PAGE
+            self.pages.part.as_ref().unwrap().0.may_have() as usize / self.pages.page_size()
         }
     }
 
@@ -295,6 +318,57 @@ mod tests {
     fn memory_is_not_taken_from_who_comes_back_to_it_more_often() {
         who_uses_its_memory_keeps_it();
         crate::broken::must_be_caught(crate::broken::Broken::MemoryGrabbed, who_uses_its_memory_keeps_it);
+    }
+
+    /// Of a cache that is so large that more frames are kept free ahead than a chunk has.
+    #[test]
+    fn what_is_given_to_a_large_cache_is_used() {
+        const LARGE: usize = 32 << 10;
+        let memory = Memory::shared(4096 * LARGE);
+        // Who has no more than these gives one chunk at a time.
+        let mut idle = [450; 4].map(|count| Database::with_pages_of(LARGE, &memory, count));
+        let mut busy = Database::with_pages_of(LARGE, &memory, 3200);
+        assert!(busy.frames() < 2400 && busy.pages.chunk_frames() < busy.frames() as u32 / 32);
+        let mut hits = 0;
+        for round in 1..100 {
+            hits = 0;
+            for _ in 0..1000 {
+                hits += busy.read(1, 3200);
+                if busy.pages.are_frames_few() {
+                    busy.pages.evict(busy.pages.frames_ahead()).unwrap();
+                }
+            }
+            look_at_all(&mut [&mut busy], round);
+            idle.each_mut().into_iter().for_each(|idle| look_at_all(&mut [idle], round));
+            if hits == 1000 {
+                break;
+            }
+        }
+        assert_eq!(hits, 1000, "{} frames", busy.frames());
+    }
+
+    /// Two caches have all of it when somebody reserves a third of that, an eighth at a time.
+    #[test]
+    fn caches_make_good_what_is_reserved() {
+        let memory = Memory::shared(FRAMES * PAGE);
+        let (mut one, mut other) = (Database::new(&memory, FRAMES / 2), Database::new(&memory, FRAMES));
+        for own in [&one, &other] {
+            own.pages.tell_when_memory_is_shared(|| {});
+        }
+        assert!(one.frames() + other.frames() >= FRAMES);
+        let mut rows = memory.reserve();
+        let mut round = 0;
+        for part in 1..=8 {
+            while !rows.grow_to(FRAMES * PAGE / 24 * part) {
+                round += 1;
+                assert!(round < 100, "{} of {} bytes", rows.bytes(), memory.bytes());
+                look_at_all(&mut [&mut one, &mut other], round);
+            }
+        }
+        look_at_all(&mut [&mut one, &mut other], round + 1);
+        assert!(memory.taken() <= memory.bytes() && memory.reserved() >= FRAMES * PAGE / 24 * 8);
+        drop(rows);
+        check(&memory, &[&mut one, &mut other]);
     }
 
     /// Houses, readers and closing at the same time.

@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
-use super::budget::{Memory, Part};
 use super::evict::Evictor;
 use super::fetch::Fetches;
 use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable, State};
+use super::ghosts::Ghosts;
 use super::layout;
 use super::memory::{ZeroAtomic, prefetch_value};
 use super::release::Grown;
@@ -23,6 +23,7 @@ use super::share::Share;
 use super::slots::{Pin, Slots};
 use super::supply::{Needs, Supply, reserve_of};
 use super::table::{CHUNK, Table};
+use crate::budget::{Memory, Part};
 use crate::io::File;
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
@@ -98,6 +99,8 @@ pub(crate) struct Pages {
     _share: Share,
     /// What it may have of memory that it shares with others; `None`: all of its frames may have memory. Given back behind the frames.
     pub(super) part: Option<Part>,
+    /// As many as it could have frames, where it shares memory.
+    pub(super) ghosts: Option<Ghosts>,
     pub(super) info: Table<PageInfo>,
     /// Whether a page's body is what its header says it is: the layer that made it knows.
     pub(super) is_well_formed: fn(&[u8]) -> bool,
@@ -156,6 +159,8 @@ impl Pages {
         if let Some(part) = &part {
             frames.share(part.0.clone());
         }
+        let most = table.count() as usize;
+        let ghosts = part.as_ref().map(|part| Ghosts::new(part.0.clone(), most)).transpose()?;
         let first = part.as_ref().map_or(frames.len(), |part| part.0.may_have() as usize / page_size);
         let kept = (first / KEPT).min(KEPT_MAX);
         Ok(Pages {
@@ -164,6 +169,7 @@ impl Pages {
             frames: table,
             _share: share,
             part,
+            ghosts,
             info: Table::new(max_pages, near).ok_or_else(|| Error::NoMemory { bytes: max_pages as usize })?,
             is_well_formed,
             touched: AtomicU32::new(0),
@@ -200,6 +206,11 @@ impl Pages {
     /// How many frames may have memory, as others take part in it now.
     pub(crate) fn frame_count(&self) -> usize {
         self.part.as_ref().map_or(self.frames.count() as usize, |part| part.0.reachable())
+    }
+
+    /// What it shares with others.
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        self.part.as_ref().map(|part| part.0.memory())
     }
 
     /// Its bytes, where others leave all of it to this cache.

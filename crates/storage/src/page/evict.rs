@@ -244,9 +244,7 @@ impl Pages {
             // From then on a loader may give the page another frame; this one is nobody's until it leaves limbo.
             cool if cool == address | COOLING => {
                 let Some(frame) = self.frames.take(id, Place { frame, state }) else { return Cooled::Kept };
-                if let Some(part) = &self.part {
-                    part.0.ghosts.note(id);
-                }
+                self.ghosts.iter().for_each(|ghosts| ghosts.note(id));
                 Cooled::Evicted(frame)
             }
             _ => Cooled::Kept,

@@ -13,12 +13,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::budget::Member;
 use super::layout;
 use super::memory::{Frames, zeroed};
 use super::table::Table;
 use crate::PageRef;
 use crate::broken::{self, Broken};
+use crate::budget::Member;
 use crate::sync::{AtomicU64, Ordering, step};
 
 /// Low bit of a table entry: the page is about to be evicted unless somebody looks at it again.

@@ -101,11 +101,7 @@ impl Pages {
             self.give_back(frame);
             return Ok(false);
         }
-        if let Some(part) = &self.part
-            && part.0.ghosts.look(page.id)
-        {
-            part.0.wake();
-        }
+        self.ghosts.iter().for_each(|ghosts| ghosts.look(page.id));
         match self.renewals(page.id).load(Ordering::SeqCst) == renewals || broken::is(Broken::LateBytes) {
             true => Ok(true),
             false => self.check_again(page, address).map(|()| true),

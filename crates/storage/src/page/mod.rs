@@ -3,13 +3,13 @@
 mod ahead;
 mod apart;
 mod balance;
-mod budget;
 mod cache;
 mod created;
 mod evict;
 mod fetch;
 mod frames;
 mod free_ids;
+mod ghosts;
 mod give_back;
 #[cfg(any(test, feature = "broken-for-tests"))]
 mod invariants;
@@ -30,7 +30,6 @@ mod write;
 
 pub(crate) use crate::PageRef;
 pub(crate) use balance::Sharing;
-pub use budget::Memory;
 pub(crate) use cache::{LARGE, Pages};
 pub(crate) use created::Created;
 pub(crate) use evict::Lack;

@@ -11,11 +11,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::budget::{CHUNK, CHUNKS_MIN};
 use super::cache::Pages;
 use super::evict::Leaving;
 use super::frames::{COOLING, DIRTY, FIXED};
 use crate::broken::{self, Broken};
+use crate::budget::{CHUNK, CHUNKS_MIN};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 

@@ -11,7 +11,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::budget::{Memory, usable};
+use crate::budget::{Memory, usable};
 use crate::system_memory;
 
 /// The least that a share is.

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::budget::Memory;
 use super::layout::{self, Kind};
 use super::{Pages, layout::HEADER};
 use crate::PageRef;
+use crate::budget::Memory;
 use crate::io::{Create, File, FileSystem, MemFs, OpenHow, SyncMethod};
 use crate::stats::Counters;
 
@@ -118,11 +118,10 @@ pub(super) fn pages_of(page_size: usize, frames: usize, file: Arc<dyn File>) -> 
     Pages::new(file, &options, page_size, Arc::new(Counters::default()), |_| true, 0).unwrap()
 }
 
-/// A cache that shares this memory, for 4096 pages.
-pub(super) fn sharing_pages(memory: &Memory, file: Arc<dyn File>) -> Pages {
-    let options =
-        crate::Options { page_size: PAGE, memory: Some(memory.clone()), max_pages: 4096, ..Default::default() };
-    Pages::new(file, &options, PAGE, Arc::new(Counters::default()), |_| true, 0).unwrap()
+/// A cache that shares this memory, for 8192 pages.
+pub(super) fn sharing_pages(memory: &Memory, page_size: usize, file: Arc<dyn File>) -> Pages {
+    let options = crate::Options { page_size, memory: Some(memory.clone()), max_pages: 8192, ..Default::default() };
+    Pages::new(file, &options, page_size, Arc::new(Counters::default()), |_| true, 0).unwrap()
 }
 
 /// A page that anybody may write out and evict.

@@ -8,6 +8,7 @@ use super::cursor::Cursor;
 use super::lookup::Lookup;
 use super::savepoint::Frozen;
 use super::state::Private;
+use crate::budget::Memory;
 use crate::engine::{Engine, Handle, Kept, Reads, Version};
 use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
 use crate::sync::{AtomicBool, Mutex, Ordering};
@@ -284,6 +285,11 @@ pub(crate) enum Source {
 }
 
 impl Reader {
+    /// The memory that the database's cache shares with others; `None`: it has its own.
+    pub fn memory(&self) -> Option<Memory> {
+        self.handle().engine().pages.memory()
+    }
+
     pub(crate) fn handle(&self) -> &Arc<Handle> {
         match &self.0 {
             Source::Snapshot(view, _) => &view.handle,

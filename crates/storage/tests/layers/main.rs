@@ -12,6 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["names", "progress", "wakers"],
     &["error", "held", "sync"],
     &["crew", "process", "seam"],
+    &["budget"],
     &["io", "stats"],
     &["env", "options"],
     &["log", "page"],

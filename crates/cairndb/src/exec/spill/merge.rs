@@ -9,7 +9,8 @@ use crate::exec::context::Cx;
 use crate::exec::row_order::Direction;
 use crate::{DataType, Result};
 
-/// The fewest and the most runs merged at once; each holds a block in memory.
+/// The fewest and the most runs merged at once; each holds a block in memory, and beyond the fewest they are no more than there is
+/// room for.
 const FAN_IN: (usize, usize) = (4, 64);
 /// What a run's block may take of `work_mem`.
 const HEAD_BYTES: usize = 256 << 10;
@@ -59,22 +60,35 @@ impl Merge {
     pub(crate) fn new(mut runs: Vec<Run>, keys: Vec<MergeKey>, types: &[DataType], cx: Cx<'_>) -> Result<Merge> {
         let (least, most) = FAN_IN;
         let fan_in = (cx.context().work_mem / HEAD_BYTES).clamp(least, most);
-        while runs.len() > fan_in {
-            let file = RunFile::create(types.into(), cx)?;
-            let mut merged = Vec::new();
-            while !runs.is_empty() {
-                let rest = runs.split_off(runs.len().min(fan_in));
-                merged.push(Merge::open(std::mem::replace(&mut runs, rest), keys.clone(), cx)?.into_run(&file, cx)?);
+        loop {
+            let mut pass: Option<(RunFile, Vec<Run>)> = None;
+            let mut rest = runs.into_iter();
+            loop {
+                let merge = Merge::open(&mut rest, fan_in, keys.clone(), cx)?;
+                if rest.len() == 0 && pass.is_none() {
+                    return Ok(merge);
+                }
+                let (file, merged) = match &mut pass {
+                    Some(pass) => pass,
+                    none => none.insert((RunFile::create(types.into(), cx)?, Vec::new())),
+                };
+                merged.push(merge.into_run(file, cx)?);
+                if rest.len() == 0 {
+                    break;
+                }
             }
-            runs = merged;
+            runs = pass.map_or_else(Vec::new, |(_, merged)| merged);
         }
-        Merge::open(runs, keys, cx)
     }
 
-    fn open(runs: Vec<Run>, keys: Vec<MergeKey>, cx: Cx<'_>) -> Result<Merge> {
-        let mut heads = Vec::with_capacity(runs.len());
-        for run in runs {
-            heads.extend(Head::open(run, cx)?);
+    /// Of the first runs, as many as can be merged at once.
+    fn open(runs: &mut impl Iterator<Item = Run>, fan_in: usize, keys: Vec<MergeKey>, cx: Cx<'_>) -> Result<Merge> {
+        let (mut heads, mut bytes) = (Vec::new(), 0_usize);
+        while heads.len() < FAN_IN.0 || heads.len() < fan_in && cx.shared.has_room_for(bytes) {
+            let Some(run) = runs.next() else { break };
+            let head = Head::open(run, cx)?;
+            bytes += head.as_ref().map_or(0, |head| head.batch.memory_bytes());
+            heads.extend(head);
         }
         let mut merge = Merge { keys, heap: (0..heads.len()).collect(), heads };
         (0..merge.heap.len() / 2).rev().for_each(|place| merge.sift_down(place));
