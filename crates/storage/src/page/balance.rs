@@ -326,7 +326,7 @@ mod tests {
         const LARGE: usize = 32 << 10;
         let memory = Memory::shared(4096 * LARGE);
         // Who has no more than these gives one chunk at a time.
-        let mut idle = [450; 4].map(|count| Database::with_pages_of(LARGE, &memory, count));
+        let mut idle = [440; 4].map(|count| Database::with_pages_of(LARGE, &memory, count));
         let mut busy = Database::with_pages_of(LARGE, &memory, 3200);
         assert!(busy.frames() < 2400 && busy.pages.chunk_frames() < busy.frames() as u32 / 32);
         let mut hits = 0;
