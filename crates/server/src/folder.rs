@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cairndb::{Database, Error, Memory, Options, SqlState, Stats};
+use cairndb::{Database, Error, Options, SqlState, Stats};
 
 use crate::kept_settings::KeptSettings;
 
@@ -104,11 +104,8 @@ impl Drop for Lease {
 }
 
 impl Folder {
-    /// The folder's own database is made, where there is none. All share the memory for pages.
-    pub(crate) fn open(path: &Path, mut options: Options) -> Result<Folder, Error> {
-        if options.cache_bytes > 0 && options.memory.is_none() {
-            options.memory = Some(Memory::shared(std::mem::take(&mut options.cache_bytes)));
-        }
+    /// The folder's own database is made, where there is none. All are opened so.
+    pub(crate) fn open(path: &Path, options: Options) -> Result<Folder, Error> {
         let own = answering(Database::open_with(path.join(format!("{OWN}.{ENDING}")), options.clone().name(OWN))?)?;
         let kept = KeptSettings::read(&own)?;
         Ok(Folder { path: path.to_owned(), options, own, kept, slots: Mutex::default() })

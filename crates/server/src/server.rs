@@ -121,7 +121,8 @@ impl Server {
 
     /// Serves the databases of a folder, whose files are `NAME.cairn`: each is opened with these options when somebody asks for it, and closed
     /// when nobody has used it for [`Options::idle_close`]. The server's own, `cairn`, is made where there is none; in it (it answers
-    /// to `postgres`, too) CREATE DATABASE, DROP DATABASE and ALTER DATABASE .. RENAME do what they say.
+    /// to `postgres`, too) CREATE DATABASE, DROP DATABASE and ALTER DATABASE .. RENAME do what they say. They share the options'
+    /// [`memory`](cairndb::Options::memory), or, where those name a size of the cache, have as much each.
     ///
     /// # Errors
     ///

@@ -133,7 +133,7 @@ fn temporary_tables_take_of_the_memory_that_is_shared() -> Result<()> {
     let conn = db.connect()?;
     conn.execute("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)", ())?;
     let of_one_that_is_empty = memory.reserved();
-    assert!((1 << 20..4 << 20).contains(&of_one_that_is_empty), "{of_one_that_is_empty}");
+    assert!(of_one_that_is_empty < 3 << 20, "{of_one_that_is_empty}");
     let fill = |rows| format!("INSERT INTO t SELECT g, repeat('x', 1000) FROM generate_series(1, {rows}) g");
     assert_eq!(conn.execute(fill(20_000).as_str(), ())?, 20_000);
     assert!(memory.reserved() >= 20 << 20, "{}", memory.reserved());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cairn_server::{Access, Ceilings, Method, Tls, User, Verifier};
-use cairndb::Durability;
+use cairndb::{Durability, Memory};
 
 use super::users::{check_private, read_users};
 use super::yaml::{self, At, Node};
@@ -142,6 +142,7 @@ impl Config {
     /// What this and another say differently that is looked at once, when the server starts.
     pub fn differs_for_good(&self, other: &Config) -> Vec<&'static str> {
         let (own, its) = (&self.database, &other.database);
+        let bytes = |of: &cairndb::Options| of.memory.as_ref().map(Memory::bytes);
         let all = [
             ("data", self.data != other.data),
             ("http.listen", self.http.addresses != other.http.addresses),
@@ -152,7 +153,7 @@ impl Config {
             ("sched.queue", self.http.queue != other.http.queue),
             ("http.origins", self.http.origins != other.http.origins),
             ("http.console", self.http.console != other.http.console),
-            ("memory.cache_bytes", own.cache_bytes != its.cache_bytes),
+            ("memory.cache_bytes", bytes(own) != bytes(its)),
             ("wal.fsync.mode", own.durability != its.durability),
             ("wal.fsync.interval_ms", own.sync_interval != its.sync_interval),
             ("wal.fsync.max_batch_size", own.group_size != its.group_size),
@@ -243,7 +244,10 @@ impl Config {
             "max_connections" => server.connections_max = number(value)?,
             "max_connections_by_user" => server.connections_max_by_user = Some(number(value)?),
             "max_connections_by_database" => server.connections_max_by_database = Some(number(value)?),
-            "memory.cache_bytes" => database.cache_bytes = crate::args::size(value)?,
+            "memory.cache_bytes" => {
+                let bytes = crate::args::size(value)?;
+                database.memory = (bytes > 0).then(|| Memory::shared(bytes));
+            }
             "wal.fsync.mode" => database.durability = durability(value)?,
             "wal.fsync.interval_ms" => database.sync_interval = Some(Duration::from_millis(number(value)?)),
             "wal.fsync.max_batch_size" => database.group_size = number(value)?,

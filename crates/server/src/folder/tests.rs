@@ -7,7 +7,7 @@ fn code<T>(of: Result<T, Error>) -> String {
 }
 
 fn folder(path: &Path) -> Folder {
-    Folder::open(path, Options::default().cache_bytes(8 << 20)).unwrap()
+    Folder::open(path, Options::default().memory(cairndb::Memory::shared(8 << 20))).unwrap()
 }
 
 #[test]

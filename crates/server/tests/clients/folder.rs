@@ -23,7 +23,9 @@ impl Folder {
 
     fn over(place: TempDir, options: Options) -> Folder {
         let socket = Some((place.path().to_owned(), 5432));
-        let server = Server::of_folder(place.path(), cairndb::Options::default().cache_bytes(8 << 20)).unwrap();
+        let server =
+            Server::of_folder(place.path(), cairndb::Options::default().memory(cairndb::Memory::shared(8 << 20)))
+                .unwrap();
         let running = server.with(Options { socket, trusts_all: true, ..options }).start().unwrap();
         Folder { place, running }
     }

@@ -36,7 +36,10 @@ fn a_file_says_all_there_is_to_say() {
     );
     assert_eq!((config.socket_folder.as_deref(), config.socket_port), (Some(Path::new("/run")), Some(7)));
     assert_eq!((config.server.connections_max, config.server.connections_max_by_user), (9, Some(3)));
-    assert_eq!((config.database.cache_bytes, config.database.work_mem), (64 << 20, 1 << 20));
+    assert_eq!(
+        (config.database.memory.as_ref().map(Memory::bytes), config.database.work_mem),
+        (Some(64 << 20), 1 << 20)
+    );
     assert_eq!((config.database.durability, config.database.group_size), (Durability::Group, 8));
     assert_eq!(config.database.sync_interval, Some(Duration::from_millis(20)));
     assert_eq!(config.database.temp_file_limit, Some(2 << 30));
