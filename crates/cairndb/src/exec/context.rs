@@ -315,8 +315,9 @@ impl Shared {
             return true;
         };
         let lacking = held - FREE;
-        let is_grown = reserved.grow_to((lacking + lacking / 8).next_multiple_of(STEP))
-            || reserved.grow_to(lacking.next_multiple_of(STEP));
+        let in_steps = |bytes: usize| bytes.checked_next_multiple_of(STEP).unwrap_or(usize::MAX);
+        let is_grown =
+            reserved.grow_to(in_steps(lacking.saturating_add(lacking / 8))) || reserved.grow_to(in_steps(lacking));
         self.note_granted(reserved);
         is_grown
     }
@@ -365,7 +366,7 @@ impl Shared {
                 return Ok(());
             }
             self.context.check()?;
-            std::thread::sleep(AFTER);
+            sync::sleep(AFTER);
         }
         Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory")
             .with_detail("Other statements have the memory that the process's databases share.")

@@ -70,7 +70,7 @@ impl Session {
         if state.temporary.is_some() || !(command.makes_temporary() || in_path()) {
             return Ok(());
         }
-        let memory = self.shared().store.snapshot()?.reader().memory();
+        let memory = self.shared().store.memory();
         let store = TemporaryStore::open(state.settings.limits.temp_table_limit, memory.as_ref())?;
         if let Some(open) = &state.transaction {
             open.tx.add_temporary(&store)?;

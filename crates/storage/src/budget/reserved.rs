@@ -55,12 +55,12 @@ impl Reserved {
         if !budget.process.is_current() {
             return true;
         }
-        let most = match budget.taken.load(Ordering::Relaxed) + more > budget.bytes {
+        let most = match budget.taken.load(Ordering::Relaxed).saturating_add(more) > budget.bytes {
             true => budget.bytes + budget.can_be_given().min(budget.bytes / OVERDRAWN),
             false => budget.bytes,
         };
         let grow = |all: &AtomicU64, most: u64| {
-            let is_there = |all: u64| (all + more <= most).then_some(all + more);
+            let is_there = |all: u64| all.checked_add(more).filter(|all| *all <= most);
             all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_there)
         };
         if grow(&budget.reserved, budget.bytes - budget.bytes / FOR_CACHES).is_err() {
@@ -72,7 +72,7 @@ impl Reserved {
             Err(_) => _ = budget.reserved.fetch_sub(more, Ordering::Relaxed),
         }
         // Who was refused may ask again.
-        if before.map_or(true, |before| before + more > budget.bytes) {
+        if before.is_err() || before.is_ok_and(|before| before + more > budget.bytes) {
             budget.collect();
         }
         before.is_ok()

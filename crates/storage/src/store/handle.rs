@@ -19,7 +19,7 @@ use crate::process::Process;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
 use crate::txn::{AppendListener, Interest, Observer, Patience, Session, Snapshot, Transaction};
-use crate::{Error, Options, Result, Wait};
+use crate::{Error, Memory, Options, Result, Wait};
 
 /// For how long closing frees what was dropped.
 const FREES_AT_CLOSE: Duration = Duration::from_millis(250);
@@ -281,6 +281,11 @@ impl Store {
     /// The bytes of memory that its cache takes at most.
     pub fn cache_bytes(&self) -> usize {
         self.engine().pages.most_bytes()
+    }
+
+    /// The memory that its cache shares with others; `None`: it has its own.
+    pub fn memory(&self) -> Option<Memory> {
+        self.engine().pages.memory()
     }
 
     /// Counters since the database was opened.
