@@ -11,7 +11,7 @@ pub(crate) use loom::sync::{Condvar as RawCondvar, Mutex as RawMutex};
 use loom::sync::atomic::{self, fence};
 
 pub(crate) mod thread {
-    pub(crate) use loom::thread::{Builder, current};
+    pub(crate) use loom::thread::{Builder, ThreadId, current};
 
     pub(crate) fn sleep(_time: std::time::Duration) {
         loom::thread::yield_now();
@@ -92,8 +92,8 @@ macro_rules! atomics {
 atomics! {
     AtomicBool: bool, swap, fetch_or;
     AtomicU32: u32, swap, fetch_add, fetch_sub, fetch_max;
-    AtomicU64: u64, swap, fetch_add, fetch_max, fetch_and;
-    AtomicUsize: usize, swap, fetch_add, fetch_max, fetch_min;
+    AtomicU64: u64, swap, fetch_add, fetch_sub, fetch_max, fetch_and;
+    AtomicUsize: usize, swap, fetch_add, fetch_sub, fetch_max, fetch_min;
     AtomicPtr[T]: *mut T, swap;
 }
 
